@@ -1,0 +1,1 @@
+"""The desktop workbench on the ruda library."""

@@ -1,0 +1,1 @@
+"""The gate to the compiled kernels and their NumPy twins."""

@@ -1,0 +1,1 @@
+"""Datasets, transforms, batchers and loaders."""

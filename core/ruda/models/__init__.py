@@ -1,0 +1,1 @@
+"""The registry of architectures that weights can be loaded into and run."""

@@ -1,0 +1,1 @@
+"""Training state: weights, optimizer, scheduler and position, saved and restored together."""

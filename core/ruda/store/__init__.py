@@ -1,0 +1,1 @@
+"""Files of tensors: opening, filtering, remapping, adapting, comparing, loading and saving."""

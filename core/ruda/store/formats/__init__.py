@@ -1,0 +1,1 @@
+"""The formats that Ruda reads and writes, one file per format."""

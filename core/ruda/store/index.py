@@ -1,0 +1,123 @@
+"""TensorIndex: the ordered, header-only view of everything in an opened store."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from ruda.errors import KeyCollisionError, MissingKeyError
+from ruda.store.snapshot import TensorSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class TreeNode:
+    """One entry of a checkpoint's tree: a dict, list, tensor or plain value, with its size.
+
+    ``summary`` is what a person reads: ``dict of 62``, ``f32 [64, 3, 7, 7]``, ``epoch: 42``,
+    ``object of class x.Y (not loaded)``. ``nbytes`` counts the tensors at and below this node.
+    """
+
+    name: str
+    kind: str
+    summary: str
+    nbytes: int = 0
+    children: tuple[TreeNode, ...] = ()
+
+
+@dataclass(frozen=True)
+class TensorIndex(Mapping[str, TensorSnapshot]):
+    """Ordered mapping from key to snapshot; the order is that of the bytes in the file.
+
+    Opening reads headers only. ``metadata`` is the file's own text map, ``extra`` what else the
+    format needs to be written back unchanged (Rudapack scalars, for one). Close it, or use it in
+    ``with``, to release the files behind it.
+    """
+
+    snapshots: Mapping[str, TensorSnapshot]
+    format: str
+    path: Path | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    shards: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
+    unsafe: tuple[str, ...] = ()
+    """Names of globals that a pickle asked for and that were not resolved."""
+    tree: TreeNode | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    closers: tuple[Callable[[], None], ...] = field(default=(), repr=False)
+
+    def __getitem__(self, key: str) -> TensorSnapshot:
+        try:
+            return self.snapshots[key]
+        except KeyError:
+            near = difflib.get_close_matches(key, list(self.snapshots), n=1)
+            raise MissingKeyError(
+                key, nearest=near[0] if near else None, path=self.path
+            ) from None
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.snapshots
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.snapshots)
+
+    def __len__(self) -> int:
+        return len(self.snapshots)
+
+    def __enter__(self) -> TensorIndex:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all tensors that own their memory (aliases are not counted twice)."""
+        return sum(s.nbytes for s in self.snapshots.values() if s.shared_with is None)
+
+    def close(self) -> None:
+        """Release the files; reading a snapshot afterwards raises FileAccessError."""
+        for closer in self.closers:
+            closer()
+
+    @classmethod
+    def of(
+        cls,
+        snapshots: Iterable[TensorSnapshot],
+        *,
+        format: str,  # noqa: A002 - the field's word
+        path: Path | None = None,
+        metadata: Mapping[str, str] | None = None,
+        shards: tuple[Path, ...] = (),
+        notes: tuple[str, ...] = (),
+        unsafe: tuple[str, ...] = (),
+        tree: TreeNode | None = None,
+        extra: Mapping[str, Any] | None = None,
+        closers: tuple[Callable[[], None], ...] = (),
+    ) -> TensorIndex:
+        """Index of these snapshots in this order. Raises KeyCollisionError on a repeated key."""
+        found: dict[str, TensorSnapshot] = {}
+        for snapshot in snapshots:
+            if snapshot.key in found:
+                raise KeyCollisionError(
+                    snapshot.key, (snapshot.key, snapshot.key), path=path
+                )
+            found[snapshot.key] = snapshot
+        return cls(
+            snapshots=MappingProxyType(found),
+            format=format,
+            path=path,
+            metadata=MappingProxyType(dict(metadata or {})),
+            shards=shards,
+            notes=notes,
+            unsafe=unsafe,
+            tree=tree,
+            extra=MappingProxyType(dict(extra or {})),
+            closers=closers,
+        )

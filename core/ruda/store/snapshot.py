@@ -1,0 +1,141 @@
+"""TensorSnapshot: what is known of one tensor before any of its bytes is read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from ruda.nn import ParamId
+from ruda.tensor import DType
+
+CHUNK_BYTES = 8 << 20
+"""Bytes per piece of ``TensorSnapshot.chunks``: large enough for full disk speed."""
+
+
+class TensorSource(Protocol):
+    """Where the values of a snapshot come from. ``read`` may be called from any thread."""
+
+    def read(self) -> np.ndarray[Any, Any]:
+        """All values: the snapshot's shape, carrier dtype, C-contiguous, little-endian.
+
+        May view a memory map; the caller treats it as read-only.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySource:
+    """Values that are in memory already."""
+
+    array: np.ndarray[Any, Any]
+
+    def read(self) -> np.ndarray[Any, Any]:
+        """The array itself, made contiguous and little-endian if it is not; a view where it is."""
+        little = self.array.dtype.newbyteorder("<")
+        return np.ascontiguousarray(self.array, dtype=little).reshape(self.array.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the bytes of a snapshot lie: a file, and the range in it when they lie there plainly."""
+
+    path: Path
+    offset: int | None = None
+    nbytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSnapshot:
+    """Key, dtype, shape and origin of one tensor; the bytes are read by ``read`` only.
+
+    ``shape`` is the logical shape. For packed and quantized dtypes ``read`` returns the raw bytes
+    as one axis of u8; ``nbytes`` is always the number of bytes that ``read`` returns.
+    """
+
+    key: str
+    dtype: DType
+    shape: tuple[int, ...]
+    nbytes: int
+    source: TensorSource = field(compare=False, repr=False)
+    origin: Origin | None = None
+    containers: tuple[str, ...] = ()
+    """Kinds of the modules that own it, outermost first, in Burn's spelling: ``Struct:Linear``."""
+    param_id: ParamId | None = None
+    shared_with: str | None = None
+    """Key of the tensor that owns the same memory, where this one is an alias of it."""
+    trail: tuple[str, ...] = ()
+    """What the steps of a recipe did to it, in order: ``rename``, ``transpose 0,1``, ``cast f16``."""
+    scheme: Any = None
+    """For quantized dtypes: the scheme as the file spells it, carried over untouched."""
+
+    @property
+    def numel(self) -> int:
+        """Number of logical elements; 1 for a scalar."""
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count
+
+    @property
+    def container(self) -> str | None:
+        """Name of the innermost ``Struct:`` or ``Enum:`` container without prefix, or None."""
+        for entry in reversed(self.containers):
+            kind, _, name = entry.partition(":")
+            if kind in ("Struct", "Enum") and name:
+                return name
+        return None
+
+    def read(self) -> np.ndarray[Any, Any]:
+        """All values in the carrier dtype, C-contiguous, little-endian; treat as read-only.
+
+        Raises the StoreError of the underlying file. Nothing is cached.
+        """
+        return self.source.read()
+
+    def chunks(self, size: int = CHUNK_BYTES) -> Iterator[memoryview]:
+        """The row-major little-endian bytes in pieces of at most ``size``; none for empty tensors."""
+        flat = self.read().reshape(-1).view(np.uint8)
+        for start in range(0, flat.size, size):
+            yield memoryview(flat[start : start + size])
+
+    def sha256(self) -> str:
+        """Hex digest of the row-major little-endian bytes."""
+        digest = hashlib.sha256()
+        for chunk in self.chunks():
+            digest.update(chunk)
+        return digest.hexdigest()
+
+    def renamed(self, key: str, *, step: str = "rename") -> TensorSnapshot:
+        """The same tensor under another key; the trail notes the step. Itself if nothing changes."""
+        if key == self.key:
+            return self
+        return replace(self, key=key, trail=(*self.trail, step))
+
+    @classmethod
+    def from_array(
+        cls,
+        key: str,
+        array: np.ndarray[Any, Any],
+        *,
+        dtype: DType | None = None,
+        containers: tuple[str, ...] = (),
+        param_id: ParamId | None = None,
+    ) -> TensorSnapshot:
+        """Snapshot of values in memory; keeps a reference, does not copy.
+
+        Raises DTypeError if the NumPy dtype has no Ruda dtype.
+        """
+        found = DType.from_numpy(array.dtype) if dtype is None else dtype
+        return cls(
+            key=key,
+            dtype=found,
+            shape=tuple(array.shape),
+            nbytes=array.size * array.dtype.itemsize,
+            source=ArraySource(array),
+            containers=containers,
+            param_id=param_id,
+        )

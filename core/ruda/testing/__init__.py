@@ -1,0 +1,1 @@
+"""Contract suites and strategies for formats, datasets and loaders."""
