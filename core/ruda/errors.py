@@ -3,7 +3,7 @@
     RudaError                            root; str() is always the plain sentence
     ├─ ShapeError (ValueError)           shapes that do not fit an operation
     ├─ DTypeError (TypeError)            dtypes that do not fit an operation
-    ├─ LayoutError (ValueError)          memory that a kernel cannot take: read-only, foreign byte order
+    ├─ LayoutError (ValueError)          memory that a kernel cannot take: read-only, byte order
     ├─ MissingExtraError (ImportError)   .extra: an optional package that is not installed
     ├─ SettingError (ValueError)         an argument outside its range, checked at construction
     ├─ StoreError                        .path
@@ -73,9 +73,8 @@ class MissingExtraError(RudaError, ImportError):
     """Raised when an optional package is needed and absent; names the extra to install."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(
-            f'{purpose} needs the package {package}, which is not installed; pip install "ruda[{extra}]"'
-        )
+        remedy = f'pip install "ruda[{extra}]"'
+        super().__init__(f"{purpose} needs the package {package}, which is not installed; {remedy}")
         self.package = package
         self.extra = extra
 

@@ -64,9 +64,7 @@ def track(
 
     Raises Cancelled from the monitor's ``check``.
     """
-    done = 0
-    for item in items:
+    for done, item in enumerate(items, start=1):
         monitor.check()
         yield item
-        done += 1
         monitor.report(Progress(done, total, unit))

@@ -13,7 +13,17 @@ for found in pkgutil.walk_packages(ruda.__path__, "ruda."):
     if not found.name.endswith("__main__") and "._kernels." not in found.name:
         importlib.import_module(found.name)
 """
-HEAVY = ("PIL", "httpx", "fsspec", "pyarrow", "h5py", "gguf", "tokenizers", "distributed", "soundfile")
+HEAVY = (
+    "PIL",
+    "httpx",
+    "fsspec",
+    "pyarrow",
+    "h5py",
+    "gguf",
+    "tokenizers",
+    "distributed",
+    "soundfile",
+)
 
 
 def modules_after(code: str) -> set[str]:
