@@ -39,6 +39,7 @@ def test_the_whole_library_imports_without_qt() -> None:
     assert "PySide6" not in modules_after(ALL_OF_RUDA)
 
 
+@pytest.mark.gui
 def test_this_check_can_fail() -> None:
     assert "PySide6" in modules_after("import PySide6")
 
