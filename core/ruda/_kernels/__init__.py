@@ -1,1 +1,43 @@
-"""The gate to the compiled kernels and their NumPy twins."""
+"""The gate to the compiled kernels and their NumPy twins.
+
+Callers pass ordinary arrays; the gate checks them, sees them as the words that the kernels take,
+cuts large ones into pieces, and calls the compiled variant that suits this processor or, where
+there is none, the NumPy twin of the same signature. An input may have any strides, byte order or
+alignment (it is copied where a kernel could not take it); an ``out`` is written in place and must
+be writable, aligned, C-contiguous and of native byte order, else LayoutError.
+
+The compiled kernels release the GIL, so every function may be called from any thread.
+"""
+
+from __future__ import annotations
+
+from ruda._kernels.layout import transpose
+from ruda._kernels.moments import Moments, histogram, moments
+from ruda._kernels.narrowing import (
+    NarrowCounts,
+    narrow_bf16,
+    narrow_f16,
+    widen_bf16,
+    widen_f16,
+)
+from ruda._kernels.order import shuffle_order
+from ruda._kernels.threads import set_threads, threads
+from ruda._kernels.variants import available_variants, describe, variant
+
+__all__ = [
+    "Moments",
+    "NarrowCounts",
+    "available_variants",
+    "describe",
+    "histogram",
+    "moments",
+    "narrow_bf16",
+    "narrow_f16",
+    "set_threads",
+    "shuffle_order",
+    "threads",
+    "transpose",
+    "variant",
+    "widen_bf16",
+    "widen_f16",
+]

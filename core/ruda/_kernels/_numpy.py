@@ -1,0 +1,136 @@
+"""NumPy twins of the compiled kernels: the same names, the same arguments, the same results.
+
+They serve where nothing is compiled, and they are what the compiled kernels are tested against.
+Words are int32 or uint16 views of the values, made by the gate; results go into ``out``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ruda._kernels.checks import Array
+
+_MAGNITUDE = np.int32(0x7FFFFFFF)
+_INFINITE = np.int32(0x7F800000)
+
+
+def _losses(words: Array, to_zero: int, to_normal: int, to_infinity: int) -> tuple[int, int, int]:
+    """Counts of (overflow, underflow, subnormal) from the magnitudes where rounding changes kind.
+
+    Up to ``to_zero`` a value becomes 0, from ``to_normal`` normal, from ``to_infinity`` infinite.
+    """
+    size = words & _MAGNITUDE
+    nonzero = int(np.count_nonzero(size))
+    above_zero = int(np.count_nonzero(size > to_zero))
+    normal = int(np.count_nonzero(size >= to_normal))
+    infinite = int(np.count_nonzero(size >= to_infinity))
+    already = int(np.count_nonzero(size >= _INFINITE))
+    return infinite - already, nonzero - above_zero, above_zero - normal
+
+
+def narrow_f16(words: Array, out: Array) -> tuple[int, int, int]:
+    """float32 words → float16 words; see ``native/kernels/half.py``."""
+    with np.errstate(all="ignore"):
+        out.view(np.float16)[...] = words.view(np.float32)
+    return _losses(words, to_zero=0x33000000, to_normal=0x387FE000, to_infinity=0x477FF000)
+
+
+def narrow_bf16(words: Array, out: Array) -> tuple[int, int, int]:
+    """float32 words → bfloat16 words; see ``native/kernels/half.py``."""
+    bits = words.view(np.uint32)
+    top = bits >> np.uint32(16)
+    rounded = (bits + (np.uint32(0x7FFF) + (top & np.uint32(1)))) >> np.uint32(16)
+    nan = (words & _MAGNITUDE) > _INFINITE
+    # A quiet NaN of the same sign: cutting the payload off could leave an infinity.
+    out[...] = np.where(nan, top | np.uint32(0x40), rounded)
+    return _losses(words, to_zero=0x8000, to_normal=0x007F8000, to_infinity=0x7F7F8000)
+
+
+def widen_f16(halves: Array, out_words: Array, out_values: Array) -> None:
+    """float16 words → float32; ``out_words`` and ``out_values`` are the same memory."""
+    with np.errstate(all="ignore"):
+        out_values[...] = halves.view(np.float16)
+
+
+def widen_bf16(halves: Array, out_words: Array) -> None:
+    """bfloat16 words → float32 words."""
+    np.left_shift(halves, 16, out=out_words, dtype=np.uint32)
+
+
+def moments_f32(words: Array, values: Array) -> tuple[int, int, float, float, int, int, int, int]:
+    """Keys of the least and greatest finite value, sum, sum of squares, zeros, NaNs, ±infinities.
+
+    A key is the word with the magnitude bits of negative numbers flipped: int32 in value order.
+    """
+    size = words & _MAGNITUDE
+    beyond = int(np.count_nonzero(size >= _INFINITE))
+    nans = int(np.count_nonzero(size > _INFINITE))
+    pos_infs = int(np.count_nonzero(words == _INFINITE))
+    zeros = words.size - int(np.count_nonzero(size))
+    if beyond:
+        finite = size < _INFINITE
+        words, values = words[finite], values[finite]
+    keys = words ^ ((words >> np.int32(31)) & _MAGNITUDE)
+    low = int(keys.min(initial=2**31 - 1))
+    high = int(keys.max(initial=-(2**31)))
+    doubles = values.astype(np.float64)
+    total = float(doubles.sum())
+    squares = float(np.square(doubles, out=doubles).sum())
+    return low, high, total, squares, zeros, nans, pos_infs, beyond - nans - pos_infs
+
+
+def histogram_f32(values: Array, low: float, high: float, scale: float, out: Array) -> None:
+    """Add to ``out`` how many values fall in each bin.
+
+    ``scale`` is the number of bins per unit, or 0 when low equals high.
+    """
+    doubles = values.astype(np.float64)
+    doubles = doubles[(doubles >= low) & (doubles <= high)]
+    last = out.size - 1
+    if scale == 0.0:
+        out[last] += doubles.size
+        return
+    index = np.minimum(((doubles - low) * scale).astype(np.int64), last)
+    out += np.bincount(index, minlength=out.size)
+
+
+def transpose(words: Array, out: Array, first: int, last: int) -> None:
+    """Columns first … last of ``words`` become the same rows of ``out``."""
+    out[first:last] = words[:, first:last].T
+
+
+_GAMMA = 0x9E3779B97F4A7C15
+
+
+def _mix(words: Array) -> Array:
+    """SplitMix64's finaliser, modulo 2⁶⁴."""
+    z: Array = words ^ (words >> np.uint64(30))
+    z *= np.uint64(0xBF58476D1CE4E5B9)
+    z ^= z >> np.uint64(27)
+    z *= np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return z
+
+
+def permute(out: Array, key: np.uint64) -> None:
+    """``fy64-v1``: out becomes the permutation of 0 … n-1 that belongs to the key."""
+    n = out.size
+    order = list(range(n))
+    state = int(key)
+    top = n - 1
+    while top > 0:
+        # Draw for many places at once; a rejected draw (about n in 2³²) starts a new run there.
+        span = min(top, 1 << 16)
+        ranges = np.arange(top + 1, top + 1 - span, -1, dtype=np.uint64)
+        states = np.arange(1, span + 1, dtype=np.uint64) * np.uint64(_GAMMA) + np.uint64(state)
+        scaled = (_mix(states) >> np.uint64(32)) * ranges
+        least = (np.uint64(2**32) - ranges) % ranges
+        rejected = np.flatnonzero((scaled & np.uint64(0xFFFFFFFF)) < least)
+        good = int(rejected[0]) if rejected.size else span
+        for place, other in enumerate((scaled[:good] >> np.uint64(32)).tolist()):
+            at = top - place
+            order[at], order[other] = order[other], order[at]
+        used = good + (1 if rejected.size else 0)
+        state = (state + used * _GAMMA) % 2**64
+        top -= good
+    out[...] = order

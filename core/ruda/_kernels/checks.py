@@ -1,0 +1,75 @@
+"""What the gate makes sure of before a kernel, which checks nothing, sees an array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ruda.errors import DTypeError, LayoutError, ShapeError
+
+Array = NDArray[Any]
+
+
+def take_array(values: object, name: str, allowed: tuple[np.dtype[Any], ...] = ()) -> Array:
+    """The argument as an ndarray of one of the allowed dtypes (any, if none is named).
+
+    Its byte order does not matter.
+
+    Raises DTypeError for anything else.
+    """
+    if not isinstance(values, np.ndarray):
+        raise DTypeError(f"{name} is a {type(values).__name__}; expected a NumPy array")
+    if allowed and values.dtype.newbyteorder("=") not in allowed:
+        expected = " or ".join(str(d) for d in allowed)
+        raise DTypeError(f"{name} has dtype {values.dtype}; expected {expected}")
+    return np.asarray(values)  # drops subclasses: a masked array would lose its mask in silence
+
+
+def take_flat(values: Array) -> Array:
+    """The items in row-major order, 1-D: a view where the memory allows, else a copy."""
+    return values.reshape(-1)
+
+
+def is_plain(array: Array) -> bool:
+    """Whether a kernel can take the array: C-contiguous, aligned, native byte order."""
+    return bool(array.dtype.isnative and array.flags.aligned and array.flags.c_contiguous)
+
+
+def take_plain(piece: Array) -> Array:
+    """A C-contiguous, aligned, native array of the same items; copies only when needed."""
+    if is_plain(piece):
+        return piece
+    return np.array(piece, dtype=piece.dtype.newbyteorder("="), order="C", copy=True)
+
+
+def take_out(
+    out: object,
+    shape: tuple[int, ...],
+    allowed: tuple[np.dtype[Any], ...],
+    *inputs: Array,
+) -> Array:
+    """The caller's ``out`` after every check, or a new array of the first allowed dtype for None.
+
+    Raises DTypeError, ShapeError or LayoutError saying what is wrong.
+    """
+    if out is None:
+        return np.empty(shape, allowed[0])
+    array = take_array(out, "out", allowed)
+    if array.shape != shape:
+        raise ShapeError(f"out has shape {array.shape}; expected {shape}")
+    if not array.dtype.isnative:
+        raise LayoutError(f"out has dtype {array.dtype.str} in foreign byte order; expected native")
+    if not array.flags.writeable:
+        raise LayoutError("out is read-only; pass an array that may be written")
+    if not array.flags.c_contiguous:
+        raise LayoutError(f"out has strides {array.strides}; expected a C-contiguous array")
+    if not array.flags.aligned:
+        raise LayoutError(
+            f"out starts at address {array.ctypes.data:#x}, which is not a multiple of "
+            f"{array.dtype.alignment}; pass an aligned array"
+        )
+    if any(np.may_share_memory(array, given) for given in inputs):
+        raise LayoutError("out shares memory with the input; pass a separate array")
+    return array

@@ -1,0 +1,225 @@
+"""Statistics of any array in one pass, and its histogram."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import ml_dtypes
+import numpy as np
+
+from ruda._kernels.checks import Array, take_array, take_flat, take_plain
+from ruda._kernels.narrowing import BF16, F16, F32, widen_bf16, widen_f16
+from ruda._kernels.threads import in_pieces
+from ruda._kernels.variants import kernel
+from ruda.errors import DTypeError, SettingError
+
+_moments = kernel("moments")
+
+F64 = np.dtype(np.float64)
+_SMALL_FLOATS = tuple(
+    np.dtype(t)
+    for t in (
+        ml_dtypes.float8_e4m3fn,
+        ml_dtypes.float8_e5m2,
+        ml_dtypes.float8_e4m3fnuz,
+        ml_dtypes.float8_e5m2fnuz,
+        ml_dtypes.float8_e8m0fnu,
+    )
+)
+_BLOCK = 1 << 15
+"""Items widened at a time: the block and its float32 copy stay in the second-level cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Statistics of a set of numbers, made in one pass; add two to get those of both sets.
+
+    ``count`` counts every item; the figures from ``minimum`` to ``total_squares`` are of the finite
+    ones only, and the first three are NaN when there is none. Integers keep exact extremes.
+    ``total`` and ``total_squares`` are added up in float64; their last digits depend on the
+    variant and on how the items were cut.
+    """
+
+    count: int = 0
+    minimum: float = math.nan
+    maximum: float = math.nan
+    absmax: float = math.nan
+    total: float = 0.0
+    total_squares: float = 0.0
+    zeros: int = 0
+    nans: int = 0
+    pos_infs: int = 0
+    neg_infs: int = 0
+
+    @property
+    def finite(self) -> int:
+        """Number of items that are neither NaN nor infinite."""
+        return self.count - self.nans - self.pos_infs - self.neg_infs
+
+    def __add__(self, other: Moments) -> Moments:
+        """Statistics of both sets together."""
+        with_values = [m for m in (self, other) if m.finite]
+        return Moments(
+            count=self.count + other.count,
+            minimum=min((m.minimum for m in with_values), default=math.nan),
+            maximum=max((m.maximum for m in with_values), default=math.nan),
+            absmax=max((m.absmax for m in with_values), default=math.nan),
+            total=self.total + other.total,
+            total_squares=self.total_squares + other.total_squares,
+            zeros=self.zeros + other.zeros,
+            nans=self.nans + other.nans,
+            pos_infs=self.pos_infs + other.pos_infs,
+            neg_infs=self.neg_infs + other.neg_infs,
+        )
+
+
+def moments(values: Array) -> Moments:
+    """Statistics of an array of floats, integers or booleans of any shape and layout.
+
+    Raises DTypeError for complex numbers and anything that is not a number.
+    """
+    given = _take_numbers(values)
+    source = take_flat(given)
+    if given.dtype.newbyteorder("=") == F32:
+        parts = in_pieces(lambda cut: _of_f32(take_plain(source[cut])), source.size, item_bytes=4)
+    else:
+        parts = in_pieces(
+            lambda cut: _in_blocks(source[cut]), source.size, item_bytes=given.dtype.itemsize
+        )
+    return sum(parts, Moments())
+
+
+def histogram(values: Array, low: float, high: float, bins: int) -> Array:
+    """Counts of the finite values from low to high in bins of equal width: int64[bins].
+
+    Bin i starts at low + i × (high − low) / bins; the last one includes high. Values outside are
+    not counted. When low equals high, every value equal to it is counted in the last bin.
+    Raises DTypeError as ``moments`` does, SettingError for a range or bins that cannot be.
+    """
+    low, high = float(low), float(high)
+    if bins < 1:
+        raise SettingError(f"bins={bins}: expected 1 or more")
+    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+        raise SettingError(f"a histogram from {low} to {high}: expected finite low ≤ high")
+    given = _take_numbers(values)
+    source = take_flat(given)
+
+    def piece(cut: slice) -> Array:
+        counts = np.zeros(bins, np.int64)
+        part = source[cut]
+        for at in range(0, part.size, _BLOCK):
+            _count_block(part[at : at + _BLOCK], low, high, counts)
+        return counts
+
+    parts = in_pieces(piece, source.size, item_bytes=given.dtype.itemsize)
+    total = np.zeros(bins, np.int64)
+    for counts in parts:
+        total += counts
+    return total
+
+
+def _take_numbers(values: object) -> Array:
+    given = take_array(values, "values")
+    kind = given.dtype.newbyteorder("=")
+    if kind.kind in "iub" or kind in (F16, F32, F64, BF16) or kind in _SMALL_FLOATS:
+        return given
+    raise DTypeError(f"values has dtype {given.dtype}; expected floats, integers or booleans")
+
+
+def _as_f32(block: Array) -> Array | None:
+    """The block as float32 where that is exact; None for integers and float64."""
+    kind = block.dtype.newbyteorder("=")
+    if kind == F32:
+        return take_plain(block)
+    if kind == F16:
+        return widen_f16(block)
+    if kind == BF16:
+        return widen_bf16(block)
+    return block.astype(F32) if kind in _SMALL_FLOATS else None
+
+
+def _in_blocks(flat: Array) -> Moments:
+    total = Moments()
+    for at in range(0, flat.size, _BLOCK):
+        block = flat[at : at + _BLOCK]
+        single = _as_f32(block)
+        if single is not None:
+            total += _of_f32(single)
+        elif block.dtype.kind == "f":
+            total += _of_f64(block)
+        else:
+            total += _of_integers(block)
+    return total
+
+
+def _of_f32(values: Array) -> Moments:
+    low_key, high_key, total, squares, zeros, nans, pos_infs, neg_infs = _moments.moments_f32(
+        values.view(np.int32), values
+    )
+    some = values.size > nans + pos_infs + neg_infs
+    low = _from_key(low_key) if some else math.nan
+    high = _from_key(high_key) if some else math.nan
+    absmax = max(abs(low), abs(high))
+    return Moments(values.size, low, high, absmax, total, squares, zeros, nans, pos_infs, neg_infs)
+
+
+def _from_key(key: int) -> float:
+    """The float32 whose bits give this order-preserving key: negative numbers have them flipped."""
+    word = key if key >= 0 else key ^ 0x7FFFFFFF
+    return float(np.int32(word).view(np.float32))
+
+
+def _of_f64(block: Array) -> Moments:
+    finite = np.isfinite(block)
+    good = block if finite.all() else block[finite]
+    if not good.size:
+        low = high = math.nan
+    else:
+        low, high = float(good.min()), float(good.max())
+    with np.errstate(over="ignore", under="ignore"):
+        squares = float(np.square(good).sum())
+        total = float(good.sum())
+    return Moments(
+        count=block.size,
+        minimum=low,
+        maximum=high,
+        absmax=max(abs(low), abs(high)),
+        total=total,
+        total_squares=squares,
+        zeros=block.size - int(np.count_nonzero(block)),
+        nans=int(np.count_nonzero(np.isnan(block))),
+        pos_infs=int(np.count_nonzero(block == np.inf)),
+        neg_infs=int(np.count_nonzero(block == -np.inf)),
+    )
+
+
+def _of_integers(block: Array) -> Moments:
+    low, high = int(block.min()), int(block.max())
+    doubles = block.astype(F64)
+    return Moments(
+        count=block.size,
+        minimum=low,
+        maximum=high,
+        absmax=max(abs(low), abs(high)),
+        total=float(doubles.sum()),
+        total_squares=float(np.square(doubles).sum()),
+        zeros=block.size - int(np.count_nonzero(block)),
+    )
+
+
+def _count_block(block: Array, low: float, high: float, counts: Array) -> None:
+    """Add the block to ``counts``, through the kernel where the values are float32 inside."""
+    single = _as_f32(block)
+    span = high - low
+    scale = counts.size / span if span > 0 else 0.0
+    if single is not None and math.isfinite(scale) and math.isfinite(span):
+        _moments.histogram_f32(single, low, high, scale, counts)
+        return
+    doubles = block.astype(F64) if single is None else single.astype(F64)
+    inside = doubles[(doubles >= low) & (doubles <= high)]
+    # Halved, so that no range of float64 overflows; a quotient, so that none underflows.
+    half = high / 2 - low / 2
+    share = (inside / 2 - low / 2) / half if half > 0 else np.ones(inside.size)
+    index = np.minimum((share * counts.size).astype(np.int64), counts.size - 1)
+    counts += np.bincount(index, minlength=counts.size)

@@ -1,0 +1,110 @@
+"""float32 to and from the two half precisions, with the losses counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ruda._kernels.checks import Array, take_array, take_flat, take_out, take_plain
+from ruda._kernels.threads import in_pieces
+from ruda._kernels.variants import kernel
+
+_half = kernel("half")
+
+F32 = np.dtype(np.float32)
+F16 = np.dtype(np.float16)
+BF16 = np.dtype(ml_dtypes.bfloat16)
+U16 = np.dtype(np.uint16)
+
+
+@dataclass(frozen=True, slots=True)
+class NarrowCounts:
+    """What a narrowing did to finite values: how many became infinite, zero or subnormal.
+
+    ``overflow``: finite before, infinite after. ``underflow``: not zero before, zero after.
+    ``subnormal``: not zero after, but below the smallest normal number, so with fewer digits.
+    """
+
+    overflow: int = 0
+    underflow: int = 0
+    subnormal: int = 0
+
+    def __add__(self, other: NarrowCounts) -> NarrowCounts:
+        """Counts of both parts together."""
+        return NarrowCounts(
+            self.overflow + other.overflow,
+            self.underflow + other.underflow,
+            self.subnormal + other.subnormal,
+        )
+
+
+def narrow_f16(values: Array, out: Array | None = None) -> tuple[Array, NarrowCounts]:
+    """float32 of any shape → float16 of that shape, rounded to nearest even; NaN stays NaN.
+
+    ``out`` is float16 or uint16 of the same shape; the result is its memory seen as float16.
+    Raises DTypeError, ShapeError, LayoutError.
+    """
+    return _narrow(_half.narrow_f16, values, out, F16)
+
+
+def narrow_bf16(values: Array, out: Array | None = None) -> tuple[Array, NarrowCounts]:
+    """float32 of any shape → bfloat16 of that shape, rounded to nearest even; NaN stays NaN.
+
+    ``out`` is bfloat16 or uint16 of the same shape; the result is its memory seen as bfloat16.
+    Raises DTypeError, ShapeError, LayoutError.
+    """
+    return _narrow(_half.narrow_bf16, values, out, BF16)
+
+
+def widen_f16(words: Array, out: Array | None = None) -> Array:
+    """float16 (or its uint16 words) of any shape → float32 of that shape, exactly.
+
+    Raises DTypeError, ShapeError, LayoutError.
+    """
+    given = take_array(words, "words", (F16, U16))
+    result = take_out(out, given.shape, (F32,), given)
+    source, target = take_flat(given), result.reshape(-1)
+
+    def piece(cut: slice) -> None:
+        part = target[cut]
+        _half.widen_f16(take_plain(source[cut]).view(U16), part.view(np.uint32), part)
+
+    in_pieces(piece, source.size, item_bytes=6)
+    return result
+
+
+def widen_bf16(words: Array, out: Array | None = None) -> Array:
+    """bfloat16 (or its uint16 words) of any shape → float32 of that shape, exactly.
+
+    Raises DTypeError, ShapeError, LayoutError.
+    """
+    given = take_array(words, "words", (BF16, U16))
+    result = take_out(out, given.shape, (F32,), given)
+    source, target = take_flat(given), result.reshape(-1).view(np.uint32)
+
+    def piece(cut: slice) -> None:
+        _half.widen_bf16(take_plain(source[cut]).view(U16), target[cut])
+
+    in_pieces(piece, source.size, item_bytes=6)
+    return result
+
+
+def _narrow(
+    narrow: Callable[[Array, Array], tuple[int, int, int]],
+    values: Array,
+    out: Array | None,
+    kind: np.dtype[Any],
+) -> tuple[Array, NarrowCounts]:
+    given = take_array(values, "values", (F32,))
+    result = take_out(out, given.shape, (kind, U16), given)
+    source, target = take_flat(given), result.reshape(-1).view(U16)
+
+    def piece(cut: slice) -> NarrowCounts:
+        return NarrowCounts(*narrow(take_plain(source[cut]).view(np.int32), target[cut]))
+
+    counts = in_pieces(piece, source.size, item_bytes=6)
+    return result.view(kind), sum(counts, NarrowCounts())

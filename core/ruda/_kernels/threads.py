@@ -1,0 +1,96 @@
+"""How large arrays are cut into pieces and shared among threads: the one policy of all kernels.
+
+``RUDA_THREADS`` or ``set_threads`` gives the number of threads; 1 keeps everything in the caller's.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from ruda.errors import SettingError
+
+T = TypeVar("T")
+
+VARIABLE = "RUDA_THREADS"
+PIECE_BYTES = 4 << 20
+"""Bytes of one piece. Dispatch costs about 20 µs, work on a piece several hundred."""
+MOST_BY_DEFAULT = 4
+"""The kernels are bound by memory: more threads than this rarely help."""
+
+_lock = threading.Lock()
+_count: int | None = None
+_pool: ThreadPoolExecutor | None = None
+
+
+def parse_count(text: str, name: str) -> int:
+    """Thread count written as text. Raises SettingError unless it is a whole number from 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise SettingError(f"{name}={text} is not a number of threads; expected 1 or more")
+    return int(text)
+
+
+def _default_count() -> int:
+    forced = os.environ.get(VARIABLE)
+    if forced:
+        return parse_count(forced, VARIABLE)
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # only Linux tells which processors this process may use
+        cores = os.cpu_count() or 1
+    return min(cores, MOST_BY_DEFAULT)
+
+
+def threads() -> int:
+    """Number of threads that share large arrays."""
+    global _count
+    with _lock:
+        if _count is None:
+            _count = _default_count()
+        return _count
+
+
+def set_threads(count: int) -> None:
+    """Share large arrays among this many threads from now on. Raises SettingError below 1."""
+    global _count, _pool
+    if count < 1:
+        raise SettingError(f"threads={count}: expected 1 or more")
+    with _lock:
+        old, _pool, _count = _pool, None, count
+    if old is not None:
+        old.shutdown(wait=False)
+
+
+def _forget_pool() -> None:
+    # A forked child has the pool object but none of its threads.
+    global _pool, _lock
+    _pool, _lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)
+
+
+def _shared_pool(count: int) -> ThreadPoolExecutor:
+    global _pool
+    with _lock:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(count, thread_name_prefix="ruda-kernel")
+        return _pool
+
+
+def in_pieces(task: Callable[[slice], T], length: int, item_bytes: int) -> list[T]:
+    """Results of ``task`` over consecutive slices that cover 0 … length, in order.
+
+    ``item_bytes`` is what one item reads and writes. One piece runs in the calling thread, several
+    run on the pool. The task must write only inside its own slice.
+    """
+    step = max(1, PIECE_BYTES // max(1, item_bytes))
+    cuts = [slice(at, min(at + step, length)) for at in range(0, length, step)]
+    count = threads()
+    if count == 1 or len(cuts) < 2:
+        return [task(cut) for cut in cuts]
+    return list(_shared_pool(count).map(task, cuts))

@@ -1,0 +1,119 @@
+"""Which build of the kernels serves: v4, v3, base or the NumPy twins; decided once, at import.
+
+``RUDA_KERNELS=v4|v3|base|numpy`` forces one. A name that does not exist, a build that is not
+installed and a processor that cannot run it are errors, never a silent second choice.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import platform
+from types import ModuleType
+
+from ruda.errors import SettingError
+
+VARIABLE = "RUDA_KERNELS"
+COMPILED = ("v4", "v3", "base")
+SUBJECTS = ("half", "moments", "shuffle", "transpose")
+"""The kernel files: one extension module per subject and variant, such as ``half_v3``."""
+
+# Feature names of NumPy's run-time dispatch table. AVX512_SKX is F+CD+VL+BW+DQ, the whole of v4.
+_V3_FEATURES = ("AVX2", "FMA3", "F16C")
+_V4_FEATURES = (*_V3_FEATURES, "AVX512F", "AVX512CD", "AVX512_SKX")
+_TITLES = {
+    "v4": "the x86-64-v4 build (AVX-512)",
+    "v3": "the x86-64-v3 build (AVX2)",
+    "base": f"the build for any {platform.machine()} processor",
+    "numpy": "the NumPy twins",
+}
+
+
+def cpu_features() -> dict[str, bool]:
+    """Processor features as NumPy found them; empty where NumPy does not tell."""
+    try:
+        module = importlib.import_module("numpy._core._multiarray_umath")
+    except ImportError:
+        return {}
+    return dict(getattr(module, "__cpu_features__", {}))
+
+
+def supported(name: str, features: dict[str, bool]) -> bool:
+    """Whether a processor with these features can run the variant."""
+    needed = {"v4": _V4_FEATURES, "v3": _V3_FEATURES}.get(name, ())
+    # NumPy 2.4 reports the levels themselves.
+    return features.get(f"X86_{name.upper()}", all(features.get(f, False) for f in needed))
+
+
+def installed(name: str) -> bool:
+    """Whether every kernel of the variant is in this installation."""
+    return all(
+        importlib.util.find_spec(f"ruda._kernels.{subject}_{name}") is not None
+        for subject in SUBJECTS
+    )
+
+
+def available_variants() -> tuple[str, ...]:
+    """Variants that this installation has and this processor can run, fastest first."""
+    features = cpu_features()
+    compiled = tuple(v for v in COMPILED if supported(v, features) and installed(v))
+    return (*compiled, "numpy")
+
+
+def choose(forced: str | None) -> str:
+    """The forced variant, or the fastest available one.
+
+    Raises SettingError when the forced one is unknown, not installed, or beyond the processor.
+    """
+    if not forced:
+        return available_variants()[0]
+    if forced not in _TITLES:
+        raise SettingError(
+            f"{VARIABLE}={forced} names no variant of the kernels; expected v4, v3, base or numpy"
+        )
+    if forced != "numpy" and not supported(forced, cpu_features()):
+        raise SettingError(
+            f"{VARIABLE}={forced} asks for {_TITLES[forced]}, which this processor cannot run; "
+            f"available here: {', '.join(available_variants())}"
+        )
+    if forced != "numpy" and not installed(forced):
+        raise SettingError(
+            f"{VARIABLE}={forced} asks for {_TITLES[forced]}, which is not in this installation; "
+            f"available here: {', '.join(available_variants())}; install with a C++ compiler "
+            "and -Csetup-args=-Dnative=enabled to compile it"
+        )
+    return forced
+
+
+def load(name: str) -> dict[str, ModuleType]:
+    """The kernel modules of one variant, by subject; the twins are one module for all subjects."""
+    if name == "numpy":
+        return dict.fromkeys(SUBJECTS, importlib.import_module("ruda._kernels._numpy"))
+    return {s: importlib.import_module(f"ruda._kernels.{s}_{name}") for s in SUBJECTS}
+
+
+_FORCED = os.environ.get(VARIABLE)
+_ACTIVE = choose(_FORCED)
+_MODULES = load(_ACTIVE)
+
+
+def kernel(subject: str) -> ModuleType:
+    """The active module of one subject."""
+    return _MODULES[subject]
+
+
+def variant() -> str:
+    """Name of the active variant: ``v4``, ``v3``, ``base`` or ``numpy``."""
+    return _ACTIVE
+
+
+def describe() -> str:
+    """One sentence on what serves and why."""
+    if _FORCED:
+        why = f"forced by {VARIABLE}"
+    elif _ACTIVE == "numpy":
+        why = "this installation has no compiled kernels; a C++ compiler at install time adds them"
+    else:
+        why = f"the fastest of {', '.join(available_variants())} on this processor"
+    return f"Kernels: {_TITLES[_ACTIVE]} ({_ACTIVE}), {why}."
