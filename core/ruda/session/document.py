@@ -1,0 +1,146 @@
+"""Document: one opened source with its recipe and target, and the history of its edits.
+
+Both are frozen. An edit makes a new Document; undo is the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ruda.errors import SettingError
+
+if TYPE_CHECKING:
+    from ruda.store import Recipe, TensorIndex
+
+HISTORY_LIMIT = 200
+"""Edits that a history remembers; older ones can no longer be undone."""
+
+SettingValue = bool | int | float | str
+
+
+@dataclass(frozen=True, slots=True)
+class TargetChoice:
+    """What a document is laid onto: an architecture with settings, or another weights file."""
+
+    name: str
+    settings: tuple[tuple[str, SettingValue], ...] = ()
+    is_file: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        settings: Mapping[str, SettingValue] | None = None,
+        *,
+        is_file: bool = False,
+    ) -> TargetChoice:
+        """A choice with its settings in order of their names. Raises SettingError for files."""
+        if is_file and settings:
+            raise SettingError(f"{name}: a weights file as target takes no settings")
+        return cls(name, tuple(sorted((settings or {}).items())), is_file)
+
+    @property
+    def title(self) -> str:
+        """What a person reads: the architecture's name, or the file's."""
+        return Path(self.name).name if self.is_file else self.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Document:
+    """One opened source: its header-only index, the recipe that is laid on it, and the target.
+
+    Compared by identity: an index is a view of a file, not a value.
+    """
+
+    id: int
+    path: Path
+    index: TensorIndex
+    recipe: Recipe
+    target: TargetChoice | None = None
+    top_level_key: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return self.path.name
+
+    def with_recipe(self, recipe: Recipe) -> Document:
+        """The same source under another recipe."""
+        return replace(self, recipe=recipe)
+
+    def with_target(self, target: TargetChoice | None) -> Document:
+        """The same source against another target."""
+        return replace(self, target=target)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryStep:
+    """A document as it was after the edit that ``title`` names."""
+
+    title: str
+    document: Document
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The states of one document, where it stands in them, and which of them is saved."""
+
+    steps: tuple[HistoryStep, ...]
+    position: int = 0
+    saved: int | None = 0
+
+    @classmethod
+    def begin(cls, document: Document, title: str = "Open") -> History:
+        """History of a document that was just opened; nothing to undo, nothing to save."""
+        return cls((HistoryStep(title, document),))
+
+    @property
+    def document(self) -> Document:
+        """The document as it stands."""
+        return self.steps[self.position].document
+
+    @property
+    def undo_title(self) -> str | None:
+        """Title of the edit that ``undo`` takes back; None when there is none."""
+        return self.steps[self.position].title if self.position else None
+
+    @property
+    def redo_title(self) -> str | None:
+        """Title of the edit that ``redo`` brings back; None when there is none."""
+        ahead = self.position + 1
+        return self.steps[ahead].title if ahead < len(self.steps) else None
+
+    @property
+    def is_dirty(self) -> bool:
+        """True if the document differs from what was saved last."""
+        return self.saved != self.position
+
+    def push(self, title: str, document: Document) -> History:
+        """After an edit. What could be redone is gone; the oldest step too, beyond the limit."""
+        steps = (*self.steps[: self.position + 1], HistoryStep(title, document))
+        kept = self.saved if self.saved is not None and self.saved <= self.position else None
+        over = max(0, len(steps) - HISTORY_LIMIT - 1)
+        if kept is not None:
+            kept = kept - over if kept >= over else None
+        return History(steps[over:], len(steps) - over - 1, kept)
+
+    def undo(self) -> History:
+        """One edit back; itself when there is nothing to undo."""
+        return replace(self, position=max(0, self.position - 1))
+
+    def redo(self) -> History:
+        """One edit forward; itself when there is nothing to redo."""
+        return replace(self, position=min(len(self.steps) - 1, self.position + 1))
+
+    def go(self, position: int) -> History:
+        """To any remembered step. Raises SettingError outside the history."""
+        if not 0 <= position < len(self.steps):
+            raise SettingError(f"step {position} is outside a history of {len(self.steps)}")
+        return replace(self, position=position)
+
+    def mark_saved(self) -> History:
+        """The document as it stands is the saved one."""
+        return replace(self, saved=self.position)

@@ -1,0 +1,311 @@
+"""The tensor table: a million keys, searched, sorted and folded by index vectors.
+
+``tensor_table`` reads an index once into columns; ``tensor_page`` makes the rows of one view of
+it. Nothing is formatted before a row is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ruda.progress import SILENT, Monitor, track
+from ruda.session.families import families_of
+from ruda.session.pages.query import Query, QueryProblem, matching, query_problem
+from ruda.session.wording import shape_text, shapes_text
+
+if TYPE_CHECKING:
+    from ruda.store import TensorIndex
+
+Vector = np.ndarray[Any, np.dtype[np.int64]]
+SortKey = Literal["file", "key", "shape", "dtype", "bytes"]
+"""``file`` is the order of the file; ``shape`` sorts by number of elements."""
+
+_DIGITS = re.compile(r"\d+")
+
+
+@dataclass(frozen=True)
+class TensorTable:
+    """The columns of every tensor of an index, in the order of the file."""
+
+    keys: list[str]
+    dtypes: list[str]
+    shapes: list[tuple[int, ...]]
+    nbytes: Vector
+    numel: Vector
+    shards: list[str] | None
+    """Name of the file that holds each tensor; None for a single file."""
+    shared: dict[int, str]
+    """Position of an alias → key of the tensor that owns its memory."""
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @cached_property
+    def families(self) -> list[str]:
+        """Family of every key."""
+        return families_of(self.keys)
+
+    @cached_property
+    def family_ids(self) -> Vector:
+        """Number of every key's family, counted by first appearance."""
+        numbers: dict[str, int] = {}
+        ids = [numbers.setdefault(family, len(numbers)) for family in self.families]
+        return np.array(ids, dtype=np.int64)
+
+    @cached_property
+    def key_rank(self) -> Vector:
+        """Place of every key in natural order: ``layers.2`` before ``layers.10``."""
+        joined = "\n".join(self.keys)
+        padded = _DIGITS.sub(lambda found: found[0].zfill(12), joined).split("\n")
+        if len(padded) != len(self.keys):
+            padded = list(self.keys)
+        order = sorted(range(len(self.keys)), key=padded.__getitem__)
+        return _inverse(np.array(order, dtype=np.int64))
+
+    @cached_property
+    def dtype_rank(self) -> Vector:
+        """Place of every dtype in the alphabet."""
+        places = {name: i for i, name in enumerate(sorted(set(self.dtypes)))}
+        return np.array([places[name] for name in self.dtypes], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRow:
+    """One painted row: a tensor, or a family of tensors."""
+
+    key: str
+    count: int
+    """Tensors behind this row: 1 for a tensor, more for a family."""
+    shape: str
+    dtype: str
+    nbytes: int
+    numel: int
+    shard: str
+    note: str
+    """``shares memory with …`` for an alias."""
+    keys: tuple[str, ...]
+    """Keys behind this row; for a family the first hundred."""
+    is_family: bool = False
+    is_member: bool = False
+    """True for a tensor that is shown under its opened family."""
+
+
+@dataclass(frozen=True)
+class TensorPage(Sequence[TensorRow]):
+    """Rows of one view of a table, made when they are asked for."""
+
+    table: TensorTable
+    rows: Vector
+    """Per row: position of a tensor, or -1 - number of a family."""
+    shown: int
+    """Tensors that the search found."""
+    nbytes: int
+    """Bytes of those."""
+    problem: QueryProblem | None
+    opened: frozenset[str]
+    members: Vector = field(repr=False)
+    """Found tensors ordered by family, then by the sort."""
+    starts: Vector = field(repr=False)
+    """Where each family begins in ``members``; one more entry than families."""
+    _made: dict[int, TensorRow] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def total(self) -> int:
+        """Tensors in the table."""
+        return len(self.table)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[i] for i in range(*place.indices(len(self)))]
+        code = int(self.rows[place])
+        if code < 0:
+            found = self._made.get(code)
+            if found is None:
+                found = self._made[code] = self._family_row(-1 - code)
+            return found
+        return self._tensor_row(code)
+
+    def position_of(self, key: str) -> int | None:
+        """Row of a tensor by its key; None where it is not shown."""
+        try:
+            position = self.table.keys.index(key)
+        except ValueError:
+            return None
+        hits = np.flatnonzero(self.rows == position)
+        return int(hits[0]) if hits.size else None
+
+    def _tensor_row(self, position: int) -> TensorRow:
+        table = self.table
+        owner = table.shared.get(position)
+        return TensorRow(
+            key=table.keys[position],
+            count=1,
+            shape=shape_text(table.shapes[position]),
+            dtype=table.dtypes[position],
+            nbytes=int(table.nbytes[position]),
+            numel=int(table.numel[position]),
+            shard="" if table.shards is None else table.shards[position],
+            note="" if owner is None else f"shares memory with {owner}",
+            keys=(table.keys[position],),
+            is_member=table.families[position] in self.opened if self.opened else False,
+        )
+
+    def _family_row(self, family: int) -> TensorRow:
+        table = self.table
+        places = self.members[self.starts[family] : self.starts[family + 1]]
+        some = places.tolist()
+        dtypes = sorted({table.dtypes[i] for i in some})
+        shards = set() if table.shards is None else {table.shards[i] for i in some}
+        return TensorRow(
+            key=table.families[some[0]],
+            count=len(some),
+            shape=shapes_text(table.shapes[i] for i in some),
+            dtype=", ".join(dtypes),
+            nbytes=int(table.nbytes[places].sum()),
+            numel=int(table.numel[places].sum()),
+            shard=next(iter(shards))
+            if len(shards) == 1
+            else f"{len(shards)} files"
+            if shards
+            else "",
+            note="",
+            keys=tuple(table.keys[i] for i in some[:100]),
+            is_family=True,
+        )
+
+
+def tensor_table(index: TensorIndex, *, monitor: Monitor = SILENT) -> TensorTable:
+    """Columns of an index; about a second per million tensors, with stop points."""
+    keys: list[str] = []
+    dtypes: list[str] = []
+    shapes: list[tuple[int, ...]] = []
+    nbytes: list[int] = []
+    numel: list[int] = []
+    shards: list[str] = []
+    shared: dict[int, str] = {}
+    for snapshot in track(index.values(), monitor, "tensors", len(index)):
+        if snapshot.shared_with is not None:
+            shared[len(keys)] = snapshot.shared_with
+        keys.append(snapshot.key)
+        dtypes.append(snapshot.dtype.label)
+        shapes.append(snapshot.shape)
+        nbytes.append(snapshot.nbytes)
+        numel.append(snapshot.numel)
+        shards.append("" if snapshot.origin is None else snapshot.origin.path.name)
+    return TensorTable(
+        keys=keys,
+        dtypes=dtypes,
+        shapes=shapes,
+        nbytes=np.array(nbytes, dtype=np.int64),
+        numel=np.array(numel, dtype=np.int64),
+        shards=shards if len(set(shards)) > 1 else None,
+        shared=shared,
+    )
+
+
+def tensor_page(
+    table: TensorTable,
+    *,
+    query: Query = Query(),  # noqa: B008 - frozen
+    sort: SortKey = "file",
+    descending: bool = False,
+    fold: bool = True,
+    opened: frozenset[str] = frozenset(),
+    monitor: Monitor = SILENT,
+) -> TensorPage:
+    """One view of a table: searched, sorted, and folded into families unless told otherwise.
+
+    ``opened`` names the families whose members are shown under them. A family of one is shown as
+    its tensor. A broken pattern gives every row and says so in ``problem``.
+    """
+    found = matching(table.keys, query, monitor=monitor)
+    monitor.check()
+    ordered = found[_order(_sort_values(table, found, sort), descending)]
+    ids = table.family_ids[ordered]
+    families = int(table.family_ids.max()) + 1 if len(table) else 0
+    by_family = np.argsort(ids, kind="stable")
+    counts = np.bincount(ids, minlength=families)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    members = ordered[by_family]
+    rows = ordered
+    if fold:
+        totals = _family_values(table, members, starts, counts, sort)
+        rows = _folded(table, members, starts, counts, totals, descending, opened)
+    return TensorPage(
+        table=table,
+        rows=rows,
+        shown=len(found),
+        nbytes=int(table.nbytes[found].sum()),
+        problem=query_problem(query),
+        opened=opened if fold else frozenset(),
+        members=members,
+        starts=starts,
+    )
+
+
+def _sort_values(table: TensorTable, places: Vector, sort: SortKey) -> Vector:
+    if sort == "file":
+        return places
+    columns = {"key": "key_rank", "shape": "numel", "dtype": "dtype_rank", "bytes": "nbytes"}
+    column: Vector = getattr(table, columns[sort])
+    return column[places]
+
+
+def _order(values: Vector, descending: bool) -> Vector:
+    # Negated rather than reversed: equal values keep the order of the file either way.
+    return np.argsort(-values if descending else values, kind="stable")
+
+
+def _family_values(
+    table: TensorTable, members: Vector, starts: Vector, counts: Vector, sort: SortKey
+) -> Vector:
+    """What each family is sorted by: its sum for bytes and elements, its first member otherwise."""
+    values = _sort_values(table, members, sort)
+    totals = np.zeros(len(counts), dtype=np.int64)
+    present = np.flatnonzero(counts)
+    if not present.size:
+        return totals
+    if sort in ("bytes", "shape"):
+        totals[present] = np.add.reduceat(values, starts[:-1][present])
+    else:
+        totals[present] = values[starts[:-1][present]]
+    return totals
+
+
+def _folded(
+    table: TensorTable,
+    members: Vector,
+    starts: Vector,
+    counts: Vector,
+    totals: Vector,
+    descending: bool,
+    opened: frozenset[str],
+) -> Vector:
+    present = np.flatnonzero(counts)
+    order = present[_order(totals[present], descending)]
+    single = counts[order] == 1
+    codes = np.where(single, members[starts[:-1][order]] if len(members) else 0, -1 - order)
+    if not opened:
+        return codes.astype(np.int64)
+    parts: list[Vector] = []
+    for family, code in zip(order.tolist(), codes.tolist(), strict=True):
+        parts.append(np.array([code], dtype=np.int64))
+        first = int(members[starts[family]])
+        if code < 0 and table.families[first] in opened:
+            parts.append(members[starts[family] : starts[family + 1]])
+    return np.concatenate(parts) if parts else codes.astype(np.int64)
+
+
+def _inverse(order: Vector) -> Vector:
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank

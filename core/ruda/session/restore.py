@@ -1,0 +1,133 @@
+"""Session state on disk: what to open again at the next start, and what a crash would lose.
+
+Two files of one shape: the state written at the end of a session, and the recovery file that is
+written after every edit and removed by a clean end. A recovery file at start means a crash.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ruda.errors import RudaError
+from ruda.session.document import Document, SettingValue, TargetChoice
+from ruda.session.session import Session
+from ruda.session.textfile import replace_text, set_aside
+
+if TYPE_CHECKING:
+    from ruda.store import Recipe
+
+
+class TargetState(msgspec.Struct, frozen=True):
+    """A target as it is kept on disk."""
+
+    name: str
+    settings: dict[str, SettingValue] = msgspec.field(default_factory=dict)
+    is_file: bool = False
+
+
+class DocumentState(msgspec.Struct, frozen=True):
+    """One open document as it is kept on disk; ``recipe`` is the text of a recipe file."""
+
+    path: str
+    recipe: str = ""
+    target: TargetState | None = None
+    top_level_key: str | None = None
+    dirty: bool = False
+
+
+class SessionState(msgspec.Struct, frozen=True):
+    """Everything that a session can be brought back from. ``geometry`` is the window's own text."""
+
+    version: int = 1
+    documents: list[DocumentState] = msgspec.field(default_factory=list)
+    active: int | None = None
+    """Position of the active document in ``documents``."""
+    dataset: str | None = None
+    workspace: str = "weights"
+    geometry: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StateFile:
+    """What reading a state file gave; ``state`` is None where there is nothing to bring back."""
+
+    state: SessionState | None = None
+    notes: tuple[str, ...] = ()
+
+
+def capture(session: Session, *, workspace: str = "weights", geometry: str = "") -> SessionState:
+    """The state of a session at this moment."""
+    dirty = {document.id for document in session.dirty}
+    documents = session.documents
+    active = session.active
+    return SessionState(
+        documents=[_document_state(d, dirty=d.id in dirty) for d in documents],
+        active=None if active is None else [d.id for d in documents].index(active.id),
+        dataset=None if session.dataset is None else str(session.dataset.path.resolve()),
+        workspace=workspace,
+        geometry=geometry,
+    )
+
+
+def write_state(file: Path, state: SessionState) -> None:
+    """Write a state file, all or nothing. Raises OSError where the system refuses."""
+    text = msgspec.json.format(msgspec.json.encode(state), indent=2).decode("utf-8")
+    replace_text(file, text + "\n")
+
+
+def read_state(file: Path) -> StateFile:
+    """The state in a file; none where it is absent or broken (a broken one is kept beside it).
+
+    Raises OSError if the file is there and cannot be read.
+    """
+    try:
+        raw = file.read_bytes()
+    except FileNotFoundError:
+        return StateFile()
+    try:
+        return StateFile(msgspec.json.decode(raw, type=SessionState))
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        kept = set_aside(file)
+        return StateFile(None, (f"{file}: {error}; nothing is restored, a copy is in {kept.name}",))
+
+
+def clear_state(file: Path) -> None:
+    """Remove a state file, if there is one: the clean end of a session does so with recovery."""
+    file.unlink(missing_ok=True)
+
+
+def recipe_of(state: DocumentState) -> tuple[Recipe, str | None]:
+    """The recipe of a kept document, and a note where its text cannot be understood any more."""
+    from ruda.store import Recipe
+
+    if not state.recipe:
+        return Recipe(), None
+    try:
+        return Recipe.from_json(state.recipe), None
+    except RudaError as error:
+        return Recipe(), f"{state.path}: the recipe of the last session is not restored: {error}"
+
+
+def target_of(state: DocumentState) -> TargetChoice | None:
+    """The target of a kept document."""
+    kept = state.target
+    if kept is None:
+        return None
+    return TargetChoice.of(kept.name, kept.settings, is_file=kept.is_file)
+
+
+def _document_state(document: Document, *, dirty: bool) -> DocumentState:
+    target = document.target
+    return DocumentState(
+        path=str(document.path.resolve()),
+        recipe=document.recipe.to_json(),
+        target=None
+        if target is None
+        else TargetState(target.name, dict(target.settings), target.is_file),
+        top_level_key=document.top_level_key,
+        dirty=dirty,
+    )

@@ -1,0 +1,196 @@
+"""Session: what is open, which document is in front, and who wants to know of changes.
+
+Used from one thread only, the owner's; work in other threads hands its results over by Jobs news.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Flag, auto
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ruda.errors import RudaError
+from ruda.session.document import Document, History, TargetChoice
+
+if TYPE_CHECKING:
+    from ruda.data import Dataset
+    from ruda.store import Recipe, TensorIndex
+
+
+class Changes(Flag):
+    """What an operation altered; every screen decides by this whether to refresh."""
+
+    NOTHING = 0
+    DOCUMENTS = auto()
+    """A document was opened or closed."""
+    ACTIVE = auto()
+    """Another document is in front."""
+    RECIPE = auto()
+    TARGET = auto()
+    SAVED = auto()
+    """The saved mark or the undo history moved."""
+    DATASET = auto()
+    ALL = DOCUMENTS | ACTIVE | RECIPE | TARGET | SAVED | DATASET
+
+
+Subscriber = Callable[[Changes], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenDataset:
+    """The dataset that the Data and Run screens show."""
+
+    path: Path
+    dataset: Dataset
+
+
+class Session:
+    """Open documents with their histories, the active one, and the open dataset."""
+
+    def __init__(self) -> None:
+        self._ids = itertools.count(1)
+        self._histories: dict[int, History] = {}
+        self._active: int | None = None
+        self._dataset: OpenDataset | None = None
+        self._subscribers: tuple[tuple[Changes, Subscriber], ...] = ()
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """Open documents in the order they were opened."""
+        return tuple(history.document for history in self._histories.values())
+
+    @property
+    def active(self) -> Document | None:
+        """The document in front; None when nothing is open."""
+        return None if self._active is None else self._histories[self._active].document
+
+    @property
+    def dataset(self) -> OpenDataset | None:
+        """The open dataset."""
+        return self._dataset
+
+    @property
+    def dirty(self) -> tuple[Document, ...]:
+        """Documents whose recipe or target is not saved."""
+        return tuple(h.document for h in self._histories.values() if h.is_dirty)
+
+    def document(self, document_id: int) -> Document:
+        """The document as it stands. Raises RudaError if it is not open."""
+        return self.history(document_id).document
+
+    def history(self, document_id: int) -> History:
+        """The history of an open document. Raises RudaError if it is not open."""
+        try:
+            return self._histories[document_id]
+        except KeyError:
+            raise RudaError(f"document {document_id} is not open") from None
+
+    def open(
+        self,
+        path: Path,
+        index: TensorIndex,
+        *,
+        recipe: Recipe | None = None,
+        target: TargetChoice | None = None,
+        top_level_key: str | None = None,
+    ) -> Document:
+        """Take in an opened index and bring it to the front."""
+        from ruda.store import Recipe
+
+        document = Document(
+            id=next(self._ids),
+            path=path,
+            index=index,
+            recipe=Recipe() if recipe is None else recipe,
+            target=target,
+            top_level_key=top_level_key,
+        )
+        self._histories[document.id] = History.begin(document)
+        self._active = document.id
+        self._tell(Changes.DOCUMENTS | Changes.ACTIVE | Changes.RECIPE | Changes.TARGET)
+        return document
+
+    def close(self, document_id: int) -> None:
+        """Let a document go and release its file; its neighbour comes to the front."""
+        document = self.document(document_id)
+        ids = list(self._histories)
+        place = ids.index(document_id)
+        del self._histories[document_id]
+        changes = Changes.DOCUMENTS
+        if self._active == document_id:
+            rest = [*ids[place + 1 :], *reversed(ids[:place])]
+            self._active = rest[0] if rest else None
+            changes |= Changes.ACTIVE | Changes.RECIPE | Changes.TARGET
+        document.index.close()
+        self._tell(changes)
+
+    def activate(self, document_id: int) -> None:
+        """Bring a document to the front."""
+        self.document(document_id)
+        if self._active != document_id:
+            self._active = document_id
+            self._tell(Changes.ACTIVE)
+
+    def edit(self, document_id: int, title: str, recipe: Recipe) -> Document:
+        """Give a document another recipe, as one step that can be undone."""
+        document = self.document(document_id).with_recipe(recipe)
+        return self._push(title, document, Changes.RECIPE)
+
+    def retarget(self, document_id: int, target: TargetChoice | None) -> Document:
+        """Lay a document onto another target, as one step that can be undone."""
+        title = "No target" if target is None else f"Target {target.title}"
+        document = self.document(document_id).with_target(target)
+        return self._push(title, document, Changes.TARGET)
+
+    def undo(self, document_id: int) -> Document:
+        """Take back the last edit of a document."""
+        return self._move(document_id, self.history(document_id).undo())
+
+    def redo(self, document_id: int) -> Document:
+        """Bring back the edit that was undone last."""
+        return self._move(document_id, self.history(document_id).redo())
+
+    def mark_saved(self, document_id: int) -> None:
+        """Note that the document as it stands is saved."""
+        self._histories[document_id] = self.history(document_id).mark_saved()
+        self._tell(Changes.SAVED)
+
+    def set_dataset(self, opened: OpenDataset | None) -> None:
+        """Show another dataset, or none."""
+        self._dataset = opened
+        self._tell(Changes.DATASET)
+
+    def subscribe(self, listener: Subscriber, changes: Changes = Changes.ALL) -> Callable[[], None]:
+        """Call ``listener`` after each operation that altered ``changes``; returns the undo."""
+        entry = (changes, listener)
+        self._subscribers = (*self._subscribers, entry)
+
+        def unsubscribe() -> None:
+            self._subscribers = tuple(x for x in self._subscribers if x is not entry)
+
+        return unsubscribe
+
+    def _push(self, title: str, document: Document, changes: Changes) -> Document:
+        self._histories[document.id] = self.history(document.id).push(title, document)
+        self._tell(changes | Changes.SAVED)
+        return document
+
+    def _move(self, document_id: int, history: History) -> Document:
+        before, after = self.document(document_id), history.document
+        self._histories[document_id] = history
+        changes = Changes.NOTHING
+        if before.recipe is not after.recipe:
+            changes |= Changes.RECIPE
+        if before.target != after.target:
+            changes |= Changes.TARGET
+        if before is not after:
+            self._tell(changes | Changes.SAVED)
+        return after
+
+    def _tell(self, changes: Changes) -> None:
+        for wanted, listener in self._subscribers:
+            if wanted & changes:
+                listener(changes)

@@ -1,0 +1,151 @@
+import numpy as np
+import pytest
+
+from ruda.session.families import families_of, family_of
+from ruda.session.pages import Query, QueryProblem, tensor_page, tensor_table
+from ruda.store.index import TensorIndex
+from ruda.store.snapshot import TensorSnapshot
+
+
+def snapshot(key, shape=(2, 3), dtype="f4"):
+    return TensorSnapshot.from_array(key, np.zeros(shape, dtype))
+
+
+@pytest.fixture
+def table():
+    return tensor_table(
+        TensorIndex.of(
+            [
+                snapshot("layers.10.conv1.weight", (8, 1, 3, 3)),
+                snapshot("layers.2.conv1.weight", (16, 8, 3, 3)),
+                snapshot("layers.2.conv1.bias", (16,)),
+                snapshot("head.weight", (4, 16), "f2"),
+                snapshot("steps", (), "i8"),
+            ],
+            format="safetensors",
+        )
+    )
+
+
+def keys(page):
+    return [row.key for row in page]
+
+
+FAMILIES = [
+    pytest.param("layer1.0.conv2.weight", "layer*.*.conv*.weight", id="segments and ends"),
+    pytest.param("0.weight", "*.weight", id="first segment"),
+    pytest.param("h.12", "h.*", id="last segment"),
+    pytest.param("fc.weight", "fc.weight", id="no number"),
+    pytest.param("conv2d_1x1.weight", "conv2d_1x*.weight", id="inner numbers stay"),
+    pytest.param("", "", id="empty"),
+]
+
+
+@pytest.mark.parametrize(("key", "family"), FAMILIES)
+def test_family_of(key, family):
+    assert family_of(key) == family
+
+
+def test_families_of_many_equals_one_by_one():
+    several = ["a.0.w", "b1", "", "odd\nkey.3", "c.1.2"]
+    assert families_of(several) == [family_of(key) for key in several]
+    assert families_of([]) == []
+    assert families_of(["a.1", "a.2"]) == ["a.*", "a.*"]
+
+
+def test_folding_shows_families_in_the_order_of_the_file(table):
+    page = tensor_page(table)
+    assert keys(page) == [
+        "layers.*.conv*.weight",
+        "layers.2.conv1.bias",
+        "head.weight",
+        "steps",
+    ]
+    family = page[0]
+    assert (family.count, family.shape, family.dtype) == (2, "[8…16, 1…8, 3, 3]", "f32")
+    assert family.nbytes == (8 * 9 + 16 * 8 * 9) * 4
+    assert family.keys == ("layers.10.conv1.weight", "layers.2.conv1.weight")
+    assert (page.shown, page.total) == (5, 5)
+
+
+def test_an_opened_family_shows_its_members(table):
+    page = tensor_page(table, opened=frozenset({"layers.*.conv*.weight"}))
+    assert keys(page)[:3] == [
+        "layers.*.conv*.weight",
+        "layers.10.conv1.weight",
+        "layers.2.conv1.weight",
+    ]
+    assert [row.is_member for row in page] == [False, True, True, False, False, False]
+
+
+SORTS = [
+    pytest.param("file", False, [0, 1, 2, 3, 4], id="file"),
+    pytest.param("file", True, [4, 3, 2, 1, 0], id="file descending"),
+    pytest.param("key", False, [3, 2, 1, 0, 4], id="key in natural order"),
+    pytest.param("bytes", True, [1, 0, 3, 2, 4], id="bytes"),
+    pytest.param("shape", False, [4, 2, 3, 0, 1], id="elements"),
+    pytest.param("dtype", False, [3, 0, 1, 2, 4], id="dtype keeps the order of the file"),
+    pytest.param("dtype", True, [4, 0, 1, 2, 3], id="dtype descending keeps it too"),
+]
+
+
+@pytest.mark.parametrize(("sort", "descending", "order"), SORTS)
+def test_sorting(table, sort, descending, order):
+    page = tensor_page(table, sort=sort, descending=descending, fold=False)
+    assert page.rows.tolist() == order
+
+
+def test_sorting_families_by_their_sum(table):
+    page = tensor_page(table, sort="bytes", descending=True)
+    assert keys(page) == ["layers.*.conv*.weight", "head.weight", "layers.2.conv1.bias", "steps"]
+
+
+QUERIES = [
+    pytest.param(Query(""), 5, id="empty finds all"),
+    pytest.param(Query("CONV1"), 3, id="substring ignores case"),
+    pytest.param(Query("CONV1", case=True), 0, id="substring with case"),
+    pytest.param(Query(r"conv\d\.W", regex=True), 2, id="regex ignores case"),
+    pytest.param(Query(r"conv\d\.W", regex=True, case=True), 0, id="regex with case"),
+    pytest.param(Query("conv1.w", regex=False), 2, id="a dot is a dot"),
+    pytest.param(Query("^head|steps$", regex=True), 2, id="anchors are those of the key"),
+]
+
+
+@pytest.mark.parametrize(("query", "shown"), QUERIES)
+def test_searching(table, query, shown):
+    page = tensor_page(table, query=query)
+    assert page.shown == shown
+    assert page.problem is None
+
+
+def test_a_broken_pattern_says_where(table):
+    page = tensor_page(table, query=Query("conv(", regex=True))
+    assert page.problem == QueryProblem("missing ), unterminated subpattern", 4)
+    assert page.shown == 5
+
+
+def test_nothing_found_and_nothing_there(table):
+    assert keys(tensor_page(table, query=Query("absent"))) == []
+    assert keys(tensor_page(table, query=Query("absent"), sort="bytes")) == []
+    empty = tensor_table(TensorIndex.of([], format="safetensors"))
+    for fold in (True, False):
+        assert len(tensor_page(empty, fold=fold, sort="key")) == 0
+
+
+def test_position_of_a_key(table):
+    page = tensor_page(table, sort="key", fold=False)
+    assert page.position_of("steps") == 4
+    assert page.position_of("absent") is None
+    assert tensor_page(table).position_of("layers.2.conv1.weight") is None
+
+
+def test_an_alias_names_its_owner():
+    from dataclasses import replace
+
+    owner = snapshot("embed.weight")
+    table = tensor_table(
+        TensorIndex.of(
+            [owner, replace(owner, key="head.weight", shared_with="embed.weight")], format="x"
+        )
+    )
+    assert [row.note for row in tensor_page(table)] == ["", "shares memory with embed.weight"]
