@@ -1,5 +1,31 @@
 """Host tensors: element types, values in memory, and comparing them."""
 
+from ruda.tensor.cast import CastCounts, cast
+from ruda.tensor.comparison import Difference, Mismatch, Tolerance
+from ruda.tensor.data import TensorData
+from ruda.tensor.device import HostDevice
+from ruda.tensor.distribution import Distribution
 from ruda.tensor.dtype import DType, Kind
+from ruda.tensor.layout import transpose_copy
+from ruda.tensor.promotion import is_computable, promote
+from ruda.tensor.stats import TensorStats, stats
+from ruda.tensor.tensor import Tensor
 
-__all__ = ["DType", "Kind"]
+__all__ = [
+    "CastCounts",
+    "DType",
+    "Difference",
+    "Distribution",
+    "HostDevice",
+    "Kind",
+    "Mismatch",
+    "Tensor",
+    "TensorData",
+    "TensorStats",
+    "Tolerance",
+    "cast",
+    "is_computable",
+    "promote",
+    "stats",
+    "transpose_copy",
+]

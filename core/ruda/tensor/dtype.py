@@ -112,9 +112,7 @@ class DType(Enum):
     BOOL_U32 = _row("bool_u32", 32, _B, "<u4")
     """Burn's bool stored in 32 bits; Rudapack spells it {"Bool": "U32"}."""
     C32 = _row("c32", 32, _C, None, carrier="<u4", torch="complex32")
-    C64 = _row(
-        "c64", 64, _C, "<c8", st="C64", torch="complex64", storage="ComplexFloatStorage"
-    )
+    C64 = _row("c64", 64, _C, "<c8", st="C64", torch="complex64", storage="ComplexFloatStorage")
     C128 = _row("c128", 128, _C, "<c16", torch="complex128", storage="ComplexDoubleStorage")
     QFLOAT = _row("qfloat", 8, _Q, None, carrier="u1", bpk="QFloat")
     """Burn's quantized float: ``bits`` is meaningless, the byte count comes from the file."""
@@ -166,6 +164,13 @@ class DType(Enum):
     def is_float(self) -> bool:
         """True for every floating type that can be computed with (f64 … fp8)."""
         return self.kind is Kind.FLOAT
+
+    @property
+    def smallest_normal(self) -> float:
+        """Smallest positive number with full precision. Raises DTypeError unless a float."""
+        if not self.is_float:
+            raise DTypeError(f"{self} is not a float and has no smallest normal number")
+        return float(ml_dtypes.finfo(self.numpy).tiny)  # type: ignore[no-untyped-call]
 
     @property
     def is_integer(self) -> bool:

@@ -1,0 +1,213 @@
+"""Tolerance and Difference: comparing two sets of values, exactly or approximately."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ruda.errors import SettingError
+from ruda.tensor.dtype import DType
+
+Array = np.ndarray[Any, Any]
+
+SHOWN = 5
+"""How many differing positions a report lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far two numbers may be apart: ``|a - b| < max(absolute, relative × max(|a|, |b|))``.
+
+    The comparison is strict. Equal values, two NaNs and two infinities of one sign always pass.
+    ``half``, ``single`` and ``double`` replace the pair for one precision.
+    """
+
+    relative: float = 0.005
+    absolute: float = 1e-5
+    minimal: bool = False
+    """Use 64 times the smallest normal number of the dtype as absolute tolerance."""
+    half: tuple[float, float] | None = None
+    single: tuple[float, float] | None = None
+    double: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        pairs = [(self.relative, self.absolute), self.half, self.single, self.double]
+        for relative, absolute in (pair for pair in pairs if pair is not None):
+            if not 0.0 <= relative <= 1.0:
+                raise SettingError(f"a relative tolerance is 0 to 1, got {relative}")
+            if not absolute >= 0.0:
+                raise SettingError(f"an absolute tolerance is not negative, got {absolute}")
+
+    @classmethod
+    def strict(cls) -> Tolerance:
+        """No relative tolerance; absolute 64 × the smallest normal number of the dtype."""
+        return cls(0.0, 0.0, minimal=True)
+
+    @classmethod
+    def balanced(cls) -> Tolerance:
+        """Relative 0.005, absolute 1e-5: the default."""
+        return cls()
+
+    @classmethod
+    def permissive(cls) -> Tolerance:
+        """Relative 0.01, absolute 0.01."""
+        return cls(0.01, 0.01)
+
+    @classmethod
+    def rel_abs(cls, relative: float, absolute: float) -> Tolerance:
+        """Both given. Raises SettingError unless 0 ≤ relative ≤ 1 and absolute ≥ 0."""
+        return cls(relative, absolute)
+
+    def set_half(self, relative: float, absolute: float) -> Tolerance:
+        """The same with another pair for f16 and bf16."""
+        return replace(self, half=(relative, absolute))
+
+    def set_single(self, relative: float, absolute: float) -> Tolerance:
+        """The same with another pair for f32."""
+        return replace(self, single=(relative, absolute))
+
+    def set_double(self, relative: float, absolute: float) -> Tolerance:
+        """The same with another pair for f64."""
+        return replace(self, double=(relative, absolute))
+
+    def pair(self, dtype: DType) -> tuple[float, float]:
+        """Relative and absolute tolerance that hold for values of this dtype."""
+        special = {16: self.half, 32: self.single, 64: self.double}.get(dtype.bits)
+        if dtype.is_float and special is not None:
+            return special
+        if self.minimal and dtype.is_float:
+            return 0.0, 64 * dtype.smallest_normal
+        return self.relative, self.absolute
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """One position at which two tensors differ."""
+
+    position: tuple[int, ...]
+    left: float | int | bool | complex
+    right: float | int | bool | complex
+    absolute: float
+    relative: float
+
+    def __str__(self) -> str:
+        place = ", ".join(map(str, self.position))
+        return (
+            f"[{place}]: {self.left} and {self.right} "
+            f"(absolute {self.absolute:.3g}, relative {self.relative:.3g})"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What a comparison of two tensors found; ``count`` is 0 where they agree.
+
+    ``max_absolute`` and ``max_relative`` are over positions where both are finite.
+    """
+
+    shapes: tuple[tuple[int, ...], tuple[int, ...]]
+    dtypes: tuple[DType, DType]
+    numel: int
+    count: int
+    max_absolute: float = 0.0
+    max_relative: float = 0.0
+    nans: tuple[int, int] = (0, 0)
+    first: tuple[Mismatch, ...] = ()
+
+    @property
+    def same_shape(self) -> bool:
+        """True when the shapes agree; values are compared only then."""
+        return self.shapes[0] == self.shapes[1]
+
+    @property
+    def same_dtype(self) -> bool:
+        """True when the dtypes agree."""
+        return self.dtypes[0] is self.dtypes[1]
+
+    def describe(self) -> str:
+        """The first differing positions, one a line, and how many more there are."""
+        if not self.same_shape:
+            return f"shapes differ: {list(self.shapes[0])} and {list(self.shapes[1])}"
+        lines = [f"{self.count} of {self.numel} values differ"]
+        lines += [f"  {mismatch}" for mismatch in self.first]
+        if self.count > len(self.first):
+            lines.append(f"  and {self.count - len(self.first)} more")
+        return "\n".join(lines)
+
+
+def compare_exactly(left: Array, right: Array, dtypes: tuple[DType, DType]) -> Difference:
+    """Positions with different values; two NaNs agree, and so do 0.0 and -0.0.
+
+    ``right`` may be of another dtype; a float beside an integer is compared as f64.
+    """
+    if left.shape != right.shape:
+        return Difference((left.shape, right.shape), dtypes, left.size, left.size)
+    a, b = _comparable(left), _comparable(right)
+    return _report(a, b, ~_agree(a, b), dtypes)
+
+
+def compare_approximately(
+    left: Array, right: Array, dtypes: tuple[DType, DType], tolerance: Tolerance
+) -> Difference:
+    """Positions that lie further apart than the tolerance for the dtype of ``left``."""
+    if left.shape != right.shape:
+        return Difference((left.shape, right.shape), dtypes, left.size, left.size)
+    a, b = _comparable(left), _comparable(right)
+    relative, absolute = tolerance.pair(dtypes[0])
+    with np.errstate(all="ignore"):
+        distance = np.abs(_float(a) - _float(b))
+        allowed = np.maximum(absolute, relative * np.maximum(np.abs(_float(a)), np.abs(_float(b))))
+        close = (distance < allowed) & np.isfinite(allowed)
+    return _report(a, b, ~(close | _agree(a, b)), dtypes)
+
+
+def _comparable(values: Array) -> Array:
+    """The same values in a dtype that NumPy compares; ml_dtypes widen to f32 exactly."""
+    return values if values.dtype.kind in "biufc" else values.astype(np.float32)
+
+
+def _float(values: Array) -> Array:
+    return values if values.dtype.kind == "c" else values.astype(np.float64)
+
+
+def _agree(a: Array, b: Array) -> Array:
+    if a.dtype.kind in "fc" or b.dtype.kind in "fc":
+        with np.errstate(all="ignore"):
+            both_nan = np.isnan(a.astype(_wide(a))) & np.isnan(b.astype(_wide(b)))
+            return np.asarray((a == b) | both_nan)
+    return np.asarray(a == b)
+
+
+def _wide(values: Array) -> np.dtype[Any]:
+    return values.dtype if values.dtype.kind in "fc" else np.dtype(np.float64)
+
+
+def _report(a: Array, b: Array, differs: Array, dtypes: tuple[DType, DType]) -> Difference:
+    x, y = _float(a), _float(b)
+    with np.errstate(all="ignore"):
+        absolute = np.abs(x - y)
+        relative = absolute / np.maximum(np.abs(x), np.abs(y))
+    seen = np.isfinite(absolute)
+    found = np.argwhere(differs)[:SHOWN]
+    first = tuple(
+        Mismatch(
+            tuple(int(i) for i in place),
+            a[tuple(place)].item(),
+            b[tuple(place)].item(),
+            float(absolute[tuple(place)]),
+            float(relative[tuple(place)]),
+        )
+        for place in found
+    )
+    return Difference(
+        shapes=(a.shape, b.shape),
+        dtypes=dtypes,
+        numel=a.size,
+        count=int(np.count_nonzero(differs)),
+        max_absolute=float(absolute[seen].max(initial=0.0)),
+        max_relative=float(relative[np.isfinite(relative)].max(initial=0.0)),
+        nans=(int(np.count_nonzero(np.isnan(x))), int(np.count_nonzero(np.isnan(y)))),
+        first=first,
+    )

@@ -1,0 +1,215 @@
+"""TensorData: values in memory with their dtype, ready to be written, read, converted, compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ruda.errors import DTypeError, ShapeError
+from ruda.tensor.cast import cast
+from ruda.tensor.comparison import (
+    Difference,
+    Tolerance,
+    compare_approximately,
+    compare_exactly,
+)
+from ruda.tensor.distribution import Distribution
+from ruda.tensor.dtype import DType
+from ruda.tensor.promotion import DEFAULT_FLOAT, DEFAULT_INT, Scalar
+
+Array = np.ndarray[Any, Any]
+
+Nested: TypeAlias = "Scalar | Sequence[Nested]"
+"""A number, or lists of equal length of such."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorData:
+    """Values with dtype and shape; ``array`` holds them in ``dtype.carrier``.
+
+    Treat the array as read-only: a tensor or a file may share it.
+    """
+
+    array: Array
+    dtype: DType
+
+    def __post_init__(self) -> None:
+        if self.array.dtype.newbyteorder("<") != self.dtype.carrier:
+            raise DTypeError(
+                f"{self.dtype} is held as {self.dtype.carrier}, but the array is {self.array.dtype}"
+            )
+
+    def __repr__(self) -> str:
+        text = np.array2string(self.array, threshold=16, edgeitems=3, separator=", ")
+        return f"TensorData({self.dtype}, {list(self.shape)}, {text})"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Size of each axis; () for a scalar."""
+        return tuple(self.array.shape)
+
+    @property
+    def numel(self) -> int:
+        """Number of elements; 1 for a scalar."""
+        return self.array.size
+
+    @classmethod
+    def of(cls, values: Nested | Array, dtype: DType | None = None) -> TensorData:
+        """Values from nested sequences or an ndarray, copied.
+
+        Without ``dtype`` an ndarray keeps its own, floats become f32, integers i32 and booleans
+        bool. With it, values are converted; raises DTypeError if one does not fit, ShapeError if
+        the sequences are ragged.
+        """
+        if isinstance(values, np.ndarray | np.generic):
+            array = np.array(values, dtype=values.dtype.newbyteorder("="), order="C")
+            source = DType.from_numpy(array.dtype)
+        else:
+            array, source = _from_nested(values)
+        if dtype is None and not isinstance(values, np.ndarray | np.generic):
+            dtype = _default_dtype(source)
+        data = cls(array, source)
+        return data if dtype is None else data.try_cast(dtype)
+
+    @classmethod
+    def from_bytes(cls, raw: bytes, shape: Sequence[int], dtype: DType) -> TensorData:
+        """Values from row-major little-endian bytes, without a copy.
+
+        Raises ShapeError if the byte count is not that of shape and dtype.
+        """
+        expected = dtype.nbytes(math.prod(shape))
+        if len(raw) != expected:
+            raise ShapeError(
+                f"shape {list(shape)} of {dtype} takes {expected} bytes, got {len(raw)}"
+            )
+        flat = np.frombuffer(raw, dtype.carrier)
+        return cls(flat if dtype.value.numpy is None else flat.reshape(tuple(shape)), dtype)
+
+    @classmethod
+    def zeros(cls, shape: Sequence[int], dtype: DType = DEFAULT_FLOAT) -> TensorData:
+        """All elements 0."""
+        return cls.full(shape, 0, dtype)
+
+    @classmethod
+    def ones(cls, shape: Sequence[int], dtype: DType = DEFAULT_FLOAT) -> TensorData:
+        """All elements 1."""
+        return cls.full(shape, 1, dtype)
+
+    @classmethod
+    def full(cls, shape: Sequence[int], value: Scalar, dtype: DType = DEFAULT_FLOAT) -> TensorData:
+        """All elements ``value``. Raises DTypeError if it does not fit the dtype."""
+        one = cls.of(value, dtype)
+        return cls(np.full(tuple(shape), one.array, dtype.numpy), dtype)
+
+    @classmethod
+    def random(
+        cls,
+        shape: Sequence[int],
+        distribution: Distribution,
+        *,
+        seed: int,
+        dtype: DType = DEFAULT_FLOAT,
+    ) -> TensorData:
+        """Values drawn from the distribution; the same for the same seed and shape."""
+        drawn = distribution.sample(tuple(shape), seed=seed)
+        return cls(cast(drawn, DType.F64, dtype)[0], dtype)
+
+    def view(self, dtype: DType) -> Array:
+        """The array without a copy. Raises DTypeError if the values are of another dtype.
+
+        A bool may be viewed as u8.
+        """
+        if dtype is self.dtype:
+            return self.array
+        if self.dtype is DType.BOOL and dtype is DType.U8:
+            return self.array.view(np.uint8)
+        raise DTypeError(f"values of {self.dtype} cannot be viewed as {dtype}; cast them")
+
+    def to_bytes(self) -> bytes:
+        """The row-major little-endian bytes; copies."""
+        return self.array.astype(self.array.dtype.newbyteorder("<"), copy=False).tobytes()
+
+    def to_list(self) -> Any:
+        """Nested lists of Python numbers; a number for a scalar."""
+        if self.dtype.value.numpy is None:
+            raise DTypeError(f"{self.dtype} is stored as raw bits and has no list of numbers")
+        return self.array.tolist()
+
+    def cast(self, dtype: DType) -> TensorData:
+        """The same values in another dtype, rounded; see ``ruda.tensor.cast`` for the losses."""
+        return TensorData(cast(self.array, self.dtype, dtype)[0], dtype)
+
+    def try_cast(self, dtype: DType) -> TensorData:
+        """As ``cast``, but raises DTypeError if a value does not fit the dtype's range."""
+        array, lost = cast(self.array, self.dtype, dtype)
+        if lost.overflow:
+            raise DTypeError(
+                f"{lost.overflow} of {lost.numel} values of {self.dtype} do not fit {dtype}; "
+                f"choose a wider dtype, or cast() to round and clip"
+            )
+        return TensorData(array, dtype)
+
+    def compare(self, other: TensorData, tolerance: Tolerance | None = None) -> Difference:
+        """What differs: exactly, or beyond the tolerance. Never raises for differences.
+
+        Raises DTypeError where values have no numbers to compare (packed, quantized).
+        """
+        dtypes = (self.dtype, other.dtype)
+        for dtype in dtypes:
+            if dtype.value.numpy is None and dtypes[0] is not dtypes[1]:
+                raise DTypeError(f"cannot compare {dtypes[0]} with {dtypes[1]}: raw bits")
+        if tolerance is None or self.dtype.value.numpy is None:
+            return compare_exactly(self.array, other.array, dtypes)
+        return compare_approximately(self.array, other.array, dtypes, tolerance)
+
+    def assert_eq(self, other: TensorData, *, strict: bool = True) -> None:
+        """Raise AssertionError unless the values are equal; ``strict`` compares dtypes as well."""
+        if strict and self.dtype is not other.dtype:
+            raise AssertionError(f"dtypes differ: {self.dtype} and {other.dtype}")
+        _assert_none(self.compare(other))
+
+    def assert_approx_eq(self, other: TensorData, tolerance: Tolerance | None = None) -> None:
+        """Raise AssertionError where values lie further apart than the tolerance (balanced)."""
+        _assert_none(self.compare(other, tolerance or Tolerance.balanced()))
+
+    def assert_within_range(self, low: float, high: float, *, inclusive: bool = False) -> None:
+        """Raise AssertionError unless every value is in [low, high), or [low, high] if inclusive.
+
+        NaN is in no range.
+        """
+        values = cast(self.array, self.dtype, DType.F64)[0]
+        inside = (values >= low) & ((values <= high) if inclusive else (values < high))
+        if not inside.all():
+            place = tuple(int(i) for i in np.argwhere(~inside)[0])
+            end = "]" if inclusive else ")"
+            raise AssertionError(
+                f"{np.count_nonzero(~inside)} of {self.numel} values are outside "
+                f"[{low}, {high}{end}; first {values[place]} at {list(place)}"
+            )
+
+
+def _from_nested(values: Nested) -> tuple[Array, DType]:
+    try:
+        array = np.array(values)
+    except (ValueError, OverflowError) as error:
+        raise ShapeError(f"nested values do not form a tensor: {error}") from None
+    if array.size == 0:
+        array = array.astype(np.float64)
+    if array.dtype.kind not in "biuf":
+        raise DTypeError(f"nested values are numbers or booleans, got NumPy dtype {array.dtype}")
+    return array, DType.from_numpy(array.dtype)
+
+
+def _default_dtype(source: DType) -> DType:
+    if source is DType.BOOL:
+        return source
+    return DEFAULT_FLOAT if source.is_float else DEFAULT_INT
+
+
+def _assert_none(difference: Difference) -> None:
+    if difference.count or not difference.same_shape:
+        raise AssertionError(difference.describe())

@@ -1,0 +1,126 @@
+"""The promotion table: which dtype comes out when two go in.
+
+Within a kind the wider type wins and mixed signs go to the next wider signed type (the Array API
+rules). Across kinds the float wins whatever the integer's width, so that f32 with i64 stays f32.
+bf16 with f16 is f32, the narrowest type that holds both. Python scalars are weak: they take the
+tensor's dtype. What the table does not list is refused, never guessed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ruda.errors import DTypeError
+from ruda.tensor.dtype import DType, Kind
+
+Scalar = bool | int | float
+
+DEFAULT_FLOAT = DType.F32
+DEFAULT_INT = DType.I32
+
+_FLOATS = (DType.F16, DType.BF16, DType.F32, DType.F64)
+_SIGNED = (DType.I8, DType.I16, DType.I32, DType.I64)
+_UNSIGNED = (DType.U8, DType.U16, DType.U32, DType.U64)
+_COMPUTABLE = frozenset((*_FLOATS, *_SIGNED, *_UNSIGNED, DType.BOOL))
+_HALVES = frozenset((DType.F16, DType.BF16))
+
+
+def _join_integers(a: DType, b: DType) -> DType | None:
+    if a.kind is b.kind:
+        return a if a.bits >= b.bits else b
+    signed, unsigned = (a, b) if a.kind is Kind.INT else (b, a)
+    for candidate in _SIGNED:
+        if candidate.bits >= signed.bits and candidate.bits > unsigned.bits:
+            return candidate
+    return None  # u64 with a signed type: no integer holds both
+
+
+def _join(a: DType, b: DType) -> DType | None:
+    if a is b:
+        return a
+    if a is DType.BOOL or b is DType.BOOL:
+        return b if a is DType.BOOL else a
+    if a.is_float and b.is_float:
+        if a in _HALVES and b in _HALVES:
+            return DType.F32
+        return a if a.bits > b.bits else b
+    if a.is_float or b.is_float:
+        return a if a.is_float else b
+    return _join_integers(a, b)
+
+
+_TABLE = {(a, b): _join(a, b) for a in _COMPUTABLE for b in _COMPUTABLE}
+
+
+def is_computable(dtype: DType) -> bool:
+    """True for the dtypes that operations take; the others are stored, shown and cast only."""
+    return dtype in _COMPUTABLE
+
+
+def require_computable(operation: str, dtype: DType) -> None:
+    """Raise DTypeError if operations do not take this dtype."""
+    if dtype not in _COMPUTABLE:
+        raise DTypeError(f"{operation}: {dtype} is for storage only; cast it to f32 first")
+
+
+def promote(operation: str, a: DType, b: DType) -> DType:
+    """Dtype of the result of an operation on two tensors; symmetric.
+
+    Raises DTypeError for storage-only dtypes and for u64 with a signed integer.
+    """
+    require_computable(operation, a)
+    require_computable(operation, b)
+    found = _TABLE[a, b]
+    if found is None:
+        raise DTypeError(f"{operation}: no integer holds both {a} and {b}; cast one of them first")
+    return found
+
+
+def promote_scalar(operation: str, dtype: DType, value: Scalar) -> DType:
+    """Dtype of the result of an operation on a tensor and a Python number.
+
+    The tensor decides, except where its kind cannot hold the number: an integer or bool tensor
+    with a float gives f32, a bool tensor with an int gives i32. Raises DTypeError for a number
+    outside the range of that dtype and for values that are no plain numbers.
+    """
+    require_computable(operation, dtype)
+    if not isinstance(value, bool | int | float):
+        raise DTypeError(f"{operation}: {type(value).__name__} is not a number or a tensor")
+    result = dtype
+    if isinstance(value, float) and not dtype.is_float:
+        result = DEFAULT_FLOAT
+    elif not isinstance(value, bool) and dtype is DType.BOOL:
+        result = DEFAULT_INT
+    _require_in_range(operation, result, value)
+    return result
+
+
+def require_float(operation: str, dtype: DType) -> None:
+    """Raise DTypeError unless the dtype is a float that can be computed with."""
+    require_computable(operation, dtype)
+    if not dtype.is_float:
+        raise DTypeError(f"{operation}: needs a float dtype, got {dtype}; cast it to f32 first")
+
+
+def accumulator(dtype: DType) -> DType:
+    """Dtype that sums of this one are added up in: f32 for halves, i64 or u64 for integers."""
+    if dtype in _HALVES:
+        return DType.F32
+    if dtype.is_float:
+        return dtype
+    return DType.U64 if dtype.kind is Kind.UINT else DType.I64
+
+
+def _require_in_range(operation: str, dtype: DType, value: Scalar) -> None:
+    if dtype.is_integer:
+        info = np.iinfo(dtype.numpy)
+        if not info.min <= value <= info.max:
+            raise DTypeError(
+                f"{operation}: {value} does not fit {dtype} ({info.min} to {info.max}); "
+                f"cast the tensor first"
+            )
+    elif dtype.is_float and np.isfinite(float(value)):
+        with np.errstate(over="ignore"):
+            rounded = np.asarray(float(value)).astype(dtype.numpy)
+        if not np.isfinite(rounded):
+            raise DTypeError(f"{operation}: {value} does not fit {dtype}; cast the tensor first")

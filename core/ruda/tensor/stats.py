@@ -1,0 +1,156 @@
+"""stats: what the values of one tensor look like, in blocks, with stop points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ruda import _kernels
+from ruda.errors import DTypeError, SettingError
+from ruda.progress import SILENT, Monitor, Progress
+from ruda.tensor.dtype import DType, Kind
+
+Array = np.ndarray[Any, Any]
+
+BLOCK_ELEMENTS = 1 << 20
+"""Elements between two stop points."""
+
+_ORDERED = (Kind.FLOAT, Kind.INT, Kind.UINT, Kind.BOOL)
+_TRUSTED_SHARE = 1e-6
+"""Least share of variance in the mean square for which its ten remaining digits are enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorStats:
+    """Statistics of one tensor. Those of values leave NaN and infinities out.
+
+    ``count`` is the number of all elements. ``minimum`` to ``std`` are NaN when no element is
+    finite; ``minimum`` and ``maximum`` of integers are exact ints. ``std`` divides by the count.
+    ``histogram`` has equal bins from ``low`` to ``high``, the last one including ``high``.
+    """
+
+    count: int
+    minimum: float
+    maximum: float
+    mean: float
+    std: float
+    zeros: int
+    nans: int
+    pos_infs: int
+    neg_infs: int
+    low: float
+    high: float
+    histogram: tuple[int, ...]
+
+    @property
+    def finite(self) -> int:
+        """Number of finite elements, those that the histogram counts."""
+        return self.count - self.nans - self.pos_infs - self.neg_infs
+
+    @property
+    def constant(self) -> bool:
+        """True when all elements are finite and equal."""
+        return 0 < self.count == self.finite and self.minimum == self.maximum
+
+
+def stats(array: Array, dtype: DType, *, bins: int = 64, monitor: Monitor = SILENT) -> TensorStats:
+    """Statistics and histogram of values in the carrier of ``dtype``.
+
+    Two passes in blocks, and two more where one pass would lose the spread of the values to
+    rounding. Raises DTypeError for dtypes without an order (complex, packed, quantized),
+    SettingError if ``bins`` is not positive, Cancelled from the monitor.
+    """
+    if bins < 1:
+        raise SettingError(f"a histogram needs at least one bin, got {bins}")
+    if dtype.kind not in _ORDERED:
+        raise DTypeError(f"{dtype} has no ordered values to take statistics of")
+    if array.dtype.newbyteorder("<") != dtype.carrier:
+        raise DTypeError(f"stats: expected {dtype} as {dtype.carrier}, got {array.dtype}")
+    flat = (array != 0).reshape(-1) if dtype is DType.BOOL_U32 else array.reshape(-1)
+    moments = _kernels.Moments()
+    for block in _blocks(flat, monitor):
+        moments += _kernels.moments(block)
+    if not moments.finite:
+        return _without_values(moments, bins)
+    low, high = float(moments.minimum), float(moments.maximum)
+    counts = np.zeros(bins, np.int64)
+    for block in _blocks(flat, monitor):
+        counts += _kernels.histogram(block, low, high, bins)
+    mean, std = _mean_and_std(flat, moments, monitor)
+    return TensorStats(
+        count=moments.count,
+        minimum=moments.minimum,
+        maximum=moments.maximum,
+        mean=mean,
+        std=std,
+        zeros=moments.zeros,
+        nans=moments.nans,
+        pos_infs=moments.pos_infs,
+        neg_infs=moments.neg_infs,
+        low=low,
+        high=high,
+        histogram=tuple(counts.tolist()),
+    )
+
+
+def _blocks(flat: Array, monitor: Monitor) -> Iterator[Array]:
+    for start in range(0, flat.size, BLOCK_ELEMENTS):
+        monitor.check()
+        block = flat[start : start + BLOCK_ELEMENTS]
+        yield block
+        monitor.report(Progress(start + block.size, flat.size, "values"))
+
+
+def _without_values(moments: _kernels.Moments, bins: int) -> TensorStats:
+    nan = math.nan
+    return TensorStats(
+        count=moments.count,
+        minimum=nan,
+        maximum=nan,
+        mean=nan,
+        std=nan,
+        zeros=0,
+        nans=moments.nans,
+        pos_infs=moments.pos_infs,
+        neg_infs=moments.neg_infs,
+        low=0.0,
+        high=0.0,
+        histogram=(0,) * bins,
+    )
+
+
+def _mean_and_std(flat: Array, moments: _kernels.Moments, monitor: Monitor) -> tuple[float, float]:
+    """Mean and population deviation of the finite values.
+
+    The sums of one pass serve unless they overflowed, or the spread is so small beside the mean
+    that their difference is mostly rounding; then the values are centred and scaled first.
+    """
+    if moments.minimum == moments.maximum:
+        return float(moments.minimum), 0.0
+    mean = moments.total / moments.finite
+    square = moments.total_squares / moments.finite
+    variance = square - mean * mean
+    if math.isfinite(square) and variance > _TRUSTED_SHARE * square:
+        return mean, math.sqrt(variance)
+    scale = float(moments.absmax)
+    mean = scale * (sum(_total(b / scale) for b in _values(flat, monitor)) / moments.finite)
+    spread = max(float(moments.maximum) - mean, mean - float(moments.minimum))
+    # Halved before and doubled after, so that the distance of two extremes cannot overflow.
+    half = spread / 2 if math.isfinite(spread) else float(moments.absmax)
+    squares = (_total(np.square((b / 2 - mean / 2) / half)) for b in _values(flat, monitor))
+    return mean, 2 * half * math.sqrt(sum(squares) / moments.finite)
+
+
+def _values(flat: Array, monitor: Monitor) -> Iterator[Array]:
+    """Finite values as f64, block by block."""
+    for block in _blocks(flat, monitor):
+        wide = block.astype(np.float64)
+        yield wide[np.isfinite(wide)]
+
+
+def _total(values: Array) -> float:
+    return float(values.sum())
