@@ -1,0 +1,207 @@
+"""The temporary file beside a target: created, locked, filled, and renamed or removed.
+
+It is named ``.<name>.ruda-<pid>-<random>.tmp`` and is locked as long as its writer lives, so that
+the next save into the folder can tell what a killed process left behind and remove it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import stat
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from ruda.errors import SaveError
+
+Replace = Callable[[Path, Path], None]
+
+BUFFER_BYTES = 1 << 20
+RENAME_PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
+"""Seconds to wait before each further attempt to rename over a file that is in use."""
+
+_NAME = re.compile(r"\..+\.ruda-(\d+)-[0-9a-f]{8}\.tmp")
+
+
+class Sibling:
+    """A new file in the folder of ``target``, open for writing. Use it in ``with``.
+
+    Leaving the block without ``rename_over`` removes the file. Raises SaveError (stage ``write``)
+    if the folder does not take it.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        remove_stale(target.parent)
+        self.path = target.parent / _temporary_name(target.name)
+        self._renamed = False
+        self._before = _status(target)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+        mode = 0o666 if self._before is None else stat.S_IMODE(self._before.st_mode) & 0o666 | 0o600
+        try:
+            handle = os.open(self.path, flags, mode)
+        except OSError as error:
+            raise SaveError(
+                f"no file can be made in {target.parent}: {error.strerror or error}", stage="write"
+            ) from error
+        _lock(handle)
+        self.file: BinaryIO = os.fdopen(handle, "wb", buffering=BUFFER_BYTES)
+
+    def __enter__(self) -> Sibling:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._renamed:
+            return
+        with suppress(OSError):
+            self.file.close()  # flushes: on a full disk that fails again
+        with suppress(OSError):
+            self.path.unlink()
+
+    def finish(self, *, forget: bool) -> None:
+        """Flush, take over the old file's permissions, and wait until the bytes are on the disk.
+
+        ``forget`` drops them from the system's cache, so that a check reads what the disk has.
+        """
+        self.file.flush()
+        if self._before is not None:
+            _take_over(self.file.fileno(), self._before)
+        os.fsync(self.file.fileno())
+        if forget and hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(self.file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def rename_over(
+        self,
+        *,
+        release: Callable[[], None],
+        replace: Replace = os.replace,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Put the file in the target's place in one step, and make the folder remember it.
+
+        Windows refuses while anyone has the target open: then ``release`` drops our own handles
+        and the rename is tried again after each of RENAME_PAUSES. Raises SaveError (stage
+        ``rename``) when that does not help.
+        """
+        if os.name == "nt":
+            self.file.close()
+        for pause in (*RENAME_PAUSES, None):
+            try:
+                replace(self.path, self.target)
+                break
+            except PermissionError as error:
+                if pause is None:
+                    raise SaveError(
+                        "another program holds the file open or protects it; close it there and "
+                        f"save again ({error.strerror or error}, after {len(RENAME_PAUSES) + 1} "
+                        "attempts)",
+                        stage="rename",
+                    ) from error
+                release()
+                sleep(pause)
+            except OSError as error:
+                raise SaveError(
+                    f"the finished file cannot be put in place: {error.strerror or error}",
+                    stage="rename",
+                ) from error
+        self._renamed = True
+        self.file.close()
+        _sync_folder(self.target.parent)
+
+
+def remove_stale(folder: Path) -> None:
+    """Remove temporary files in ``folder`` whose writers are gone; leave all others alone."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        match = _NAME.fullmatch(name)
+        if match and _is_stale(folder / name, int(match[1])):
+            with suppress(OSError):
+                (folder / name).unlink()
+
+
+def _temporary_name(name: str) -> str:
+    # File names have at most 255 bytes; a long one is stood in for by its digest.
+    if len(os.fsencode(name)) > 200:
+        name = hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
+    return f".{name}.ruda-{os.getpid()}-{secrets.token_hex(4)}.tmp"
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except OSError:
+        return None
+
+
+def _take_over(handle: int, before: os.stat_result) -> None:
+    if sys.platform == "win32":
+        return
+    if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
+        with suppress(OSError):  # only root may give a file away
+            os.fchown(handle, before.st_uid, before.st_gid)
+    os.fchmod(handle, stat.S_IMODE(before.st_mode))
+
+
+def _lock(handle: int) -> None:
+    if sys.platform == "win32":
+        return  # an open file cannot be removed there, which says the same
+    import fcntl
+
+    with suppress(OSError):  # file systems without locks: the process number decides
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _is_stale(path: Path, process: int) -> bool:
+    if sys.platform == "win32":
+        return True  # removing fails as long as the writer has it open
+    import fcntl
+
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return not _is_running(process)
+    else:
+        # Between creating and locking, a writer of this very moment holds no lock yet.
+        return not (_is_running(process) and os.fstat(handle).st_size == 0)
+    finally:
+        os.close(handle)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        with suppress(OSError):  # some network file systems do not sync folders
+            os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,114 @@
+"""Layout: what an encoder decides before any tensor byte is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ruda.errors import DTypeError
+from ruda.store.index import TensorIndex
+from ruda.store.snapshot import TensorSnapshot
+from ruda.tensor import DType, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class PlanProblem:
+    """Something that a target cannot hold, or holds in another way than the source.
+
+    ``blocking`` problems forbid writing; the others are what a person should know.
+    """
+
+    message: str
+    key: str | None = None
+    blocking: bool = True
+
+    def __str__(self) -> str:
+        return self.message if self.key is None else f"{self.key!r}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTensor:
+    """One tensor with its place in the file to be: ``offset`` counts from the file's first byte."""
+
+    key: str
+    dtype: DType
+    shape: tuple[int, ...]
+    offset: int
+    nbytes: int
+    snapshot: TensorSnapshot = field(compare=False, repr=False)
+
+    @property
+    def end(self) -> int:
+        """First byte after the tensor."""
+        return self.offset + self.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Header bytes and every tensor's place, in file order; gaps up to ``file_size`` are zeros."""
+
+    format: str
+    header: bytes
+    entries: tuple[PlannedTensor, ...]
+    file_size: int
+    problems: tuple[PlanProblem, ...] = ()
+
+    @property
+    def padding(self) -> int:
+        """Zero bytes that stand between and after header and tensors."""
+        return self.file_size - len(self.header) - sum(e.nbytes for e in self.entries)
+
+
+class Encoder(Protocol):
+    """The writing half of a format."""
+
+    @property
+    def name(self) -> str:
+        """Name of the format, as an index has it."""
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """Suffixes of file names, lower case, with the dot."""
+
+    def lay_out(self, index: TensorIndex, metadata: Mapping[str, str]) -> Layout:
+        """Header, order and offsets for these tensors; reads no tensor byte."""
+
+
+def size_problem(snapshot: TensorSnapshot) -> PlanProblem | None:
+    """Problem if the byte count of a snapshot is not that of its shape and dtype."""
+    if snapshot.dtype.kind is Kind.QUANTIZED:
+        return None
+    try:
+        expected = snapshot.dtype.nbytes(snapshot.numel)
+    except DTypeError as error:
+        return PlanProblem(str(error), snapshot.key)
+    if expected == snapshot.nbytes:
+        return None
+    return PlanProblem(
+        f"{snapshot.dtype} {list(snapshot.shape)} needs {expected} bytes, "
+        f"but the tensor has {snapshot.nbytes}",
+        snapshot.key,
+    )
+
+
+def text_problem(text: str) -> str | None:
+    """Why a text cannot stand in a UTF-8 header, or None."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return f"{text!r} is not valid Unicode text: lone surrogate at character {error.start}"
+    return None
+
+
+def alias_problems(index: TensorIndex) -> tuple[PlanProblem, ...]:
+    """One warning per tensor that shares memory with another and is written out in full."""
+    return tuple(
+        PlanProblem(
+            f"shares memory with {s.shared_with!r}; both are written in full",
+            s.key,
+            blocking=False,
+        )
+        for s in index.values()
+        if s.shared_with is not None
+    )
