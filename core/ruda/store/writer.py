@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from ruda.errors import SaveError
 from ruda.progress import SILENT, Monitor, Progress
@@ -19,6 +19,7 @@ from ruda.store.index import TensorIndex
 from ruda.store.layout import Layout, PlannedTensor, PlanProblem
 from ruda.store.plan import SavePlan, path_problems, plan_save
 from ruda.store.verify import verify_file
+from ruda.tensor import CastCounts
 
 _ZEROS = bytes(1 << 16)
 
@@ -32,7 +33,7 @@ class SaveResult:
     verified: bool = False
     sha256: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Digest of each tensor's bytes; filled when verifying."""
-    casts: Mapping[str, Any] = field(default_factory=dict)
+    casts: Mapping[str, CastCounts] = field(default_factory=dict)
     warnings: tuple[PlanProblem, ...] = ()
 
 
@@ -101,7 +102,7 @@ class _Record:
     """What is learned of the tensors while they pass by."""
 
     sha256: dict[str, str] = field(default_factory=dict)
-    casts: dict[str, Any] = field(default_factory=dict)
+    casts: dict[str, CastCounts] = field(default_factory=dict)
 
 
 class _Stream:
@@ -148,7 +149,7 @@ class _Stream:
         if digest is not None:
             self.record.sha256[entry.key] = digest
         counts = getattr(entry.snapshot.source, "counts", None)
-        if counts is not None:
+        if isinstance(counts, CastCounts):
             self.record.casts[entry.key] = counts
 
     def _pad_to(self, offset: int) -> None:
