@@ -1,22 +1,107 @@
 """Files of tensors: opening, filtering, remapping, adapting, comparing, loading and saving."""
 
+from ruda.store.adapt import (
+    ChainAdapter,
+    IdentityAdapter,
+    ModuleAdapter,
+    PyTorchToRuda,
+    RudaToPyTorch,
+    adapter_names,
+)
+from ruda.store.applying import apply
 from ruda.store.collect import collect
+from ruda.store.containers import Inference, infer_containers
+from ruda.store.convert import convert
+from ruda.store.diff import diff
+from ruda.store.diff_report import Coverage, DiffReport, Family, Hint
+from ruda.store.diff_rows import Cause, DiffRow, Flag, Nearest, Status, TargetParam, fold
+from ruda.store.half import HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter
 from ruda.store.layout import PlannedTensor, PlanProblem
 from ruda.store.plan import SavePlan, plan_save
+from ruda.store.recipe import Action, CastPolicy, CastScope, Decision, Recipe
+from ruda.store.recipe_file import (
+    read_recipe,
+    recipe_from_json,
+    recipe_from_toml,
+    recipe_to_json,
+    recipe_to_toml,
+    write_recipe,
+)
+from ruda.store.remap import (
+    Collision,
+    KeyChange,
+    KeyRemapper,
+    RemapPlan,
+    RemapRule,
+    compact_indices,
+)
+from ruda.store.result import ApplyIssue, ApplyResult, MissingParam
+from ruda.store.select import PathFilter
 from ruda.store.stores import PytorchStore, RudapackStore, SafetensorsStore, StoreOptions
+from ruda.store.targets import Target
+from ruda.store.transforms import chunks_with_counts, read_with_counts
 from ruda.store.writer import SaveResult, save, write
 
 __all__ = [
+    "Action",
+    "ApplyIssue",
+    "ApplyResult",
+    "CastPolicy",
+    "CastScope",
+    "Cause",
+    "ChainAdapter",
+    "Collision",
+    "Coverage",
+    "Decision",
+    "DiffReport",
+    "DiffRow",
+    "Family",
+    "Flag",
+    "FloatCastAdapter",
+    "HALF_MODULES",
+    "HalfPrecisionAdapter",
+    "Hint",
+    "IdentityAdapter",
+    "Inference",
+    "KeyChange",
+    "KeyRemapper",
+    "MissingParam",
+    "ModuleAdapter",
+    "Nearest",
+    "PathFilter",
     "PlanProblem",
     "PlannedTensor",
+    "PyTorchToRuda",
     "PytorchStore",
+    "Recipe",
+    "RemapPlan",
+    "RemapRule",
+    "RudaToPyTorch",
     "RudapackStore",
     "SafetensorsStore",
     "SavePlan",
     "SaveResult",
+    "Status",
     "StoreOptions",
+    "Target",
+    "TargetParam",
+    "adapter_names",
+    "apply",
+    "chunks_with_counts",
     "collect",
+    "compact_indices",
+    "convert",
+    "diff",
+    "fold",
+    "infer_containers",
     "plan_save",
+    "read_recipe",
+    "read_with_counts",
+    "recipe_from_json",
+    "recipe_from_toml",
+    "recipe_to_json",
+    "recipe_to_toml",
     "save",
     "write",
+    "write_recipe",
 ]

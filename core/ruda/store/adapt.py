@@ -1,0 +1,238 @@
+"""Adapters: what one framework's tensors need to fit another's modules.
+
+An adapter decides by the kind of module that owns a tensor (the innermost ``Struct:`` container)
+and the last segment of its key. It is pure: it returns another snapshot and reads nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from ruda.errors import RecipeError
+from ruda.store.snapshot import TensorSnapshot
+from ruda.store.transforms import transposed
+
+EITHER = "Either:"
+"""Prefix of a container entry that names several possible kinds: ``Either:Embedding|Linear``."""
+
+NORMS = frozenset({"BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "RmsNorm"})
+
+KNOWN_KINDS = NORMS | {
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
+    "DeformConv2d",
+    "DeformConv3d",
+    "Embedding",
+    "GateController",
+    "Gru",
+    "Linear",
+    "Lstm",
+    "MultiHeadAttention",
+    "PRelu",
+    "SwiGlu",
+}
+"""Module kinds that own parameters; a name outside of it is checked for a slip of the pen."""
+
+
+@runtime_checkable
+class ModuleAdapter(Protocol):
+    """Changes the snapshots of some kinds of module."""
+
+    @property
+    def name(self) -> str:
+        """Name in recipes and on rows."""
+
+    def adapt(self, snapshot: TensorSnapshot) -> TensorSnapshot:
+        """The tensor as the other side wants it; itself where there is nothing to do.
+
+        The snapshot carries the containers of the module that owns it. Raises AdapterError.
+        """
+
+    def alternative_name(self, name: str, kind: str | None) -> str | None:
+        """Last key segment under which the other side keeps parameter ``name``, or None."""
+
+    def reverse(self) -> ModuleAdapter:
+        """The adapter for the way back."""
+
+
+class Chaining:
+    """``chain`` for every adapter."""
+
+    def chain(self: ModuleAdapter, other: ModuleAdapter) -> ChainAdapter:
+        """This adapter, then the other."""
+        return ChainAdapter((self, other))
+
+
+def module_kinds(snapshot: TensorSnapshot) -> tuple[str, ...]:
+    """Kinds of module that may own the tensor: one if it is known, none if nothing is."""
+    if snapshot.containers and snapshot.containers[-1].startswith(EITHER):
+        return tuple(snapshot.containers[-1][len(EITHER) :].split("|"))
+    kind = snapshot.container
+    return () if kind is None else (kind,)
+
+
+def with_last_segment(key: str, name: str) -> str:
+    """The key with another last segment."""
+    head, dot, _ = key.rpartition(".")
+    return f"{head}{dot}{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityAdapter(Chaining):
+    """Leaves everything as it is."""
+
+    name: str = "identity"
+
+    def adapt(self, snapshot: TensorSnapshot) -> TensorSnapshot:
+        """The snapshot itself."""
+        return snapshot
+
+    def alternative_name(self, name: str, kind: str | None) -> str | None:
+        """None: there are no other names."""
+        return None
+
+    def reverse(self) -> IdentityAdapter:
+        """Itself."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class ChainAdapter(Chaining):
+    """Several adapters, one after the other."""
+
+    members: tuple[ModuleAdapter, ...]
+
+    @property
+    def name(self) -> str:
+        """The names of the members, in order."""
+        return " then ".join(member.name for member in self.members)
+
+    def adapt(self, snapshot: TensorSnapshot) -> TensorSnapshot:
+        """What the last member makes of what the others made. Raises AdapterError."""
+        for member in self.members:
+            snapshot = member.adapt(snapshot)
+        return snapshot
+
+    def alternative_name(self, name: str, kind: str | None) -> str | None:
+        """The name after all members that know another one; None if none does."""
+        found: str | None = None
+        for member in self.members:
+            found = member.alternative_name(found or name, kind) or found
+        return found
+
+    def reverse(self) -> ChainAdapter:
+        """The reverses of the members, from the last to the first."""
+        return ChainAdapter(tuple(member.reverse() for member in reversed(self.members)))
+
+
+_TO_RUDA: Mapping[str, Mapping[str, str]] = {
+    **{kind: {"weight": "gamma", "bias": "beta"} for kind in NORMS},
+    "PRelu": {"weight": "alpha"},
+}
+_TO_PYTORCH: Mapping[str, Mapping[str, str]] = {
+    kind: {native: torch for torch, native in names.items()} for kind, names in _TO_RUDA.items()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _LayoutAdapter(Chaining):
+    """Renames by a table and transposes the weight of Linear: the same both ways."""
+
+    def _names(self) -> Mapping[str, Mapping[str, str]]:
+        raise NotImplementedError
+
+    def adapt(self, snapshot: TensorSnapshot) -> TensorSnapshot:
+        """Renamed where the other side has another name, Linear weights transposed lazily.
+
+        Raises AdapterError for a Linear weight whose dtype cannot be transposed.
+        """
+        kinds = module_kinds(snapshot)
+        if not kinds:
+            return snapshot
+        last = snapshot.key.rpartition(".")[2]
+        names = {self._names().get(kind, {}).get(last) for kind in kinds}
+        name = names.pop()
+        if name is not None and not names:  # every possible kind agrees
+            snapshot = snapshot.renamed(with_last_segment(snapshot.key, name))
+        if kinds == ("Linear",) and last == "weight" and len(snapshot.shape) == 2:
+            return transposed(snapshot)
+        return snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class PyTorchToRuda(_LayoutAdapter):
+    """PyTorch's tensors for Ruda's modules.
+
+    Linear ``weight`` ``[out, in]`` → ``[in, out]``; ``weight``/``bias`` of the five norms become
+    ``gamma``/``beta``; ``weight`` of PRelu becomes ``alpha``.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name in recipes."""
+        return "pytorch-to-ruda"
+
+    def _names(self) -> Mapping[str, Mapping[str, str]]:
+        return _TO_RUDA
+
+    def alternative_name(self, name: str, kind: str | None) -> str | None:
+        """PyTorch's name of a Ruda parameter, or None where it is the same."""
+        return _TO_PYTORCH.get(kind or "", {}).get(name)
+
+    def reverse(self) -> RudaToPyTorch:
+        """RudaToPyTorch."""
+        return RudaToPyTorch()
+
+
+@dataclass(frozen=True, slots=True)
+class RudaToPyTorch(_LayoutAdapter):
+    """Ruda's tensors for PyTorch's modules: what PyTorchToRuda does, taken back."""
+
+    @property
+    def name(self) -> str:
+        """Name in recipes."""
+        return "ruda-to-pytorch"
+
+    def _names(self) -> Mapping[str, Mapping[str, str]]:
+        return _TO_PYTORCH
+
+    def alternative_name(self, name: str, kind: str | None) -> str | None:
+        """Ruda's name of a PyTorch parameter, or None where it is the same."""
+        return _TO_RUDA.get(kind or "", {}).get(name)
+
+    def reverse(self) -> PyTorchToRuda:
+        """PyTorchToRuda."""
+        return PyTorchToRuda()
+
+
+_BY_NAME: dict[str, ModuleAdapter] = {
+    adapter.name: adapter for adapter in (PyTorchToRuda(), RudaToPyTorch())
+}
+
+
+def adapter_names() -> tuple[str, ...]:
+    """Names that a recipe's ``adapt`` may list."""
+    return tuple(_BY_NAME)
+
+
+def adapter_named(name: str) -> ModuleAdapter:
+    """The adapter of this name. Raises RecipeError listing the known names."""
+    found = _BY_NAME.get(name)
+    if found is None:
+        known = ", ".join(_BY_NAME)
+        raise RecipeError(f"no adapter is called {name!r}; known: {known}", step="adapt")
+    return found
+
+
+def chain(adapters: Iterable[ModuleAdapter]) -> ModuleAdapter:
+    """One adapter for several; the identity for none."""
+    members = tuple(a for a in adapters if not isinstance(a, IdentityAdapter))
+    if not members:
+        return IdentityAdapter()
+    return members[0] if len(members) == 1 else ChainAdapter(members)

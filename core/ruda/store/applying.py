@@ -1,0 +1,106 @@
+"""apply: load a source into a module, all of it or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ruda.errors import LoadError, RudaError
+from ruda.progress import SILENT, Monitor, track
+from ruda.store.diff import diff
+from ruda.store.diff_report import DiffReport
+from ruda.store.diff_rows import Cause, DiffRow, Status
+from ruda.store.index import TensorIndex
+from ruda.store.recipe import Recipe
+from ruda.store.result import ApplyResult
+from ruda.store.transforms import read_with_counts
+from ruda.tensor import CastCounts
+
+
+class _Loadable(Protocol):
+    def walk(self) -> Iterator[Any]: ...
+
+
+class _Staged(NamedTuple):
+    """Values that were read and wait for all the others."""
+
+    row: DiffRow
+    values: np.ndarray[Any, Any]
+
+
+def apply(
+    source: TensorIndex,
+    module: _Loadable,
+    *,
+    recipe: Recipe | None = None,
+    allow_partial: bool = False,
+    validate: bool = True,
+    monitor: Monitor = SILENT,
+) -> ApplyResult:
+    """Load the source into the module under the recipe; ids of parameters in the file are kept.
+
+    Everything is read before anything changes. Raises LoadError, with the whole ApplyResult and
+    the module untouched, for errors (unless ``validate`` is off) and for missing tensors (unless
+    ``allow_partial`` is on); Cancelled when the monitor says so, with the module untouched too.
+    """
+    report = diff(source, module, recipe=recipe, monitor=monitor)
+    early = ApplyResult(report)
+    _refuse(early, source, allow_partial=allow_partial, validate=validate)
+    report, staged, counts = _stage(report, monitor)
+    result = ApplyResult(report, counts)
+    _refuse(result, source, allow_partial=allow_partial, validate=validate)
+    params = {entry.key: entry.param for entry in module.walk()}
+    for item in staged:
+        adapted = item.row.adapted
+        if adapted is not None:
+            params[item.row.key].assign(item.values, adapted.dtype, param_id=adapted.param_id)
+    return result
+
+
+def _stage(
+    report: DiffReport, monitor: Monitor
+) -> tuple[DiffReport, list[_Staged], CastCounts | None]:
+    """Read every applied row; one that cannot be read becomes an error row."""
+    staged: list[_Staged] = []
+    rows: list[DiffRow] = []
+    total: CastCounts | None = None
+    for row in track(report.rows, monitor, "tensors", len(report.rows)):
+        if row.status is Status.APPLIED and row.adapted is not None:
+            try:
+                values, counts = read_with_counts(row.adapted)
+            except (RudaError, OSError, MemoryError) as error:
+                fact = str(error) or type(error).__name__
+                rows.append(replace(row, status=Status.ERROR, cause=Cause.LOAD, detail=fact))
+                continue
+            if counts is not None:
+                total = counts if total is None else total + counts
+            staged.append(_Staged(row, values))
+        rows.append(row)
+    return replace(report, rows=tuple(rows)), staged, total
+
+
+def _refuse(
+    result: ApplyResult, source: TensorIndex, *, allow_partial: bool, validate: bool
+) -> None:
+    """Raise LoadError if the options forbid what the result says."""
+    if validate and result.errors:
+        count = len(result.errors)
+        more = f" (and {count - 1} more)" if count > 1 else ""
+        raise LoadError(
+            f"nothing was loaded: {result.errors[0]}{more}", result=result, path=source.path
+        )
+    if not allow_partial and result.missing:
+        count = len(result.missing)
+        row = min(result.report.of(Status.MISSING), key=lambda row: row.key)
+        near = f", did you mean {row.nearest[0].key!r}?" if row.nearest else ""
+        hints = result.report.hints
+        step = f"; {hints[0].action} would match {hints[0].matches}" if hints else ""
+        raise LoadError(
+            f"nothing was loaded: {count} of {result.report.target_params} tensors are missing in "
+            f"the source, {row.key!r} first{near}{step}; allow_partial=True loads the rest",
+            result=result,
+            path=source.path,
+        )

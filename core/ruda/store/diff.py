@@ -1,0 +1,330 @@
+"""The load diff: what every tensor of a source would do to a target, from headers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from ruda.errors import AdapterError
+from ruda.progress import SILENT, Monitor
+from ruda.store.adapt import (
+    EITHER,
+    IdentityAdapter,
+    ModuleAdapter,
+    adapter_named,
+    adapter_names,
+    with_last_segment,
+)
+from ruda.store.diff_report import DiffReport, Hint
+from ruda.store.diff_rows import Cause, DiffRow, Status, TargetParam
+from ruda.store.index import TensorIndex
+from ruda.store.nearest import NearestKeys, probe_prefixes
+from ruda.store.recipe import Recipe
+from ruda.store.remap import Collision
+from ruda.store.snapshot import TensorSnapshot
+from ruda.store.targets import Target, expected_of
+from ruda.tensor import DType
+
+HARMLESS = frozenset({"num_batches_tracked"})
+"""Last segments of keys that PyTorch writes and no model needs."""
+
+CHECK_EVERY = 4096
+"""Rows between two points where a diff can be stopped."""
+
+
+def diff(
+    source: TensorIndex,
+    target: Target,
+    *,
+    recipe: Recipe | None = None,
+    monitor: Monitor = SILENT,
+) -> DiffReport:
+    """What every tensor of the source would do to the target under the recipe.
+
+    Reads headers only and never raises for what does not fit: that is what the rows are for.
+    Raises RecipeError for a pattern that takes exponential time on these keys.
+    """
+    recipe = Recipe() if recipe is None else recipe
+    adapter = recipe.adapter()
+    expected = expected_of(target, needs_kinds=not isinstance(adapter, IdentityAdapter))
+    run = _Diff(source, expected.params, recipe, adapter, monitor)
+    rows = run.rows()
+    return DiffReport(
+        rows=tuple(rows),
+        source_tensors=len(source),
+        target_params=len(expected.params),
+        hints=run.hints(rows),
+        notes=(*expected.notes, *run.notes(rows)),
+        source_name=source.format if source.path is None else source.path.name,
+        target_name=expected.name,
+    )
+
+
+class _Match(NamedTuple):
+    """A source and the key that it has after the remap rules."""
+
+    snapshot: TensorSnapshot
+    name: str
+
+
+def kind_of(containers: tuple[str, ...]) -> str | None:
+    """Name of the innermost ``Struct:`` or ``Enum:`` container, or None where it is open."""
+    for entry in reversed(containers):
+        if entry.startswith(EITHER):
+            return None
+        if entry.startswith(("Struct:", "Enum:")):
+            return entry.partition(":")[2]
+    return None
+
+
+def alternative_key(adapter: ModuleAdapter, param: TargetParam) -> str | None:
+    """The key under which the adapter would also look for a parameter."""
+    last = param.key.rpartition(".")[2]
+    other = adapter.alternative_name(last, kind_of(param.containers))
+    return None if other is None else with_last_segment(param.key, other)
+
+
+class _Diff:
+    """One run: matches first, so that a missing row can name an unused source."""
+
+    def __init__(
+        self,
+        source: TensorIndex,
+        params: tuple[TargetParam, ...],
+        recipe: Recipe,
+        adapter: ModuleAdapter,
+        monitor: Monitor,
+    ) -> None:
+        self.params = params
+        self.recipe = recipe
+        self.adapter = adapter
+        self.monitor = monitor
+        self.plain = isinstance(adapter, IdentityAdapter)
+        self.is_pytorch = source.format == "pytorch"
+        self.skipped_keys = recipe.skipped_keys
+        self.select = None if recipe.select.is_empty else recipe.select
+        self.sources: dict[str, TensorSnapshot] = {}
+        self.doubles: list[_Match] = []
+        plan = recipe.remap.plan(source)
+        for change, snapshot in zip(plan.changes, source.values(), strict=True):
+            if self.sources.setdefault(change.after, snapshot) is not snapshot:
+                self.doubles.append(_Match(snapshot, change.after))
+        self.collisions: Mapping[str, Collision] = {c.key: c for c in plan.collisions}
+        self.matches = self._match()
+
+    def _match(self) -> list[_Match | None]:
+        """The source of every parameter: by its key, else by the adapter's other name for it."""
+        sources = self.sources
+        found: list[_Match | None] = []
+        taken: set[str] = set()
+        own = {param.key for param in self.params} if not self.plain else frozenset()
+        for param in self.params:
+            name: str | None = param.key
+            if name not in sources and not self.plain:
+                name = alternative_key(self.adapter, param)
+                if name in own or name in taken:
+                    name = None
+            if name is None or name not in sources:
+                found.append(None)
+            else:
+                taken.add(name)
+                found.append(_Match(sources[name], name))
+        self.unused = {name: s for name, s in sources.items() if name not in taken}
+        return found
+
+    def rows(self) -> list[DiffRow]:
+        """All rows: the target's in its order, then the sources that are left."""
+        nearest = NearestKeys(self.unused)
+        rows: list[DiffRow] = []
+        for at, (param, match) in enumerate(zip(self.params, self.matches, strict=True)):
+            if not at % CHECK_EVERY:
+                self.monitor.check()
+            if match is not None:
+                rows.append(self._pair(param, match))
+                continue
+            cause = self._skip_cause(param.key, param.containers)
+            if cause is not None:
+                rows.append(DiffRow(Status.SKIPPED, cause, target=param))
+            else:
+                near = nearest.of(param)
+                rows.append(DiffRow(Status.MISSING, Cause.NO_SOURCE, target=param, nearest=near))
+        self.monitor.check()
+        rows += [self._alone(_Match(snapshot, name)) for name, snapshot in self.unused.items()]
+        rows += [self._alone(match) for match in self.doubles]
+        return rows
+
+    def _skip_cause(self, key: str, containers: tuple[str, ...], also: str = "") -> Cause | None:
+        """Why a key is left out: a decision, the filter, or None."""
+        if key in self.skipped_keys or also in self.skipped_keys:
+            return Cause.DECISION
+        if self.select is not None and not self.select.matches(key, containers):
+            return Cause.FILTER
+        return None
+
+    def _pair(self, param: TargetParam, match: _Match) -> DiffRow:
+        snapshot = match.snapshot
+        clash = self.collisions.get(match.name)
+        if clash is not None:
+            return DiffRow(
+                Status.ERROR, Cause.COLLISION, snapshot, None, param, collision_fact(clash)
+            )
+        skip = self._skip_cause(param.key, param.containers)
+        if skip is not None:
+            return DiffRow(Status.SKIPPED, skip, snapshot, snapshot, param)
+        try:
+            adapted = self._adapted(snapshot, param)
+        except AdapterError as error:
+            return DiffRow(Status.ERROR, Cause.ADAPTER, snapshot, None, param, str(error))
+        if adapted.shape != param.shape:
+            fact = shape_fact(adapted.shape, param.shape)
+            return DiffRow(Status.ERROR, Cause.SHAPE, snapshot, adapted, param, fact)
+        if adapted.dtype is not param.dtype:
+            cause = dtype_cause(snapshot, adapted, param.dtype)
+            if cause is not None:
+                fact = dtype_fact(cause, adapted.dtype, param.dtype)
+                return DiffRow(Status.ERROR, cause, snapshot, adapted, param, fact)
+        caution = self._is_unproven(snapshot, adapted, param)
+        return DiffRow(Status.APPLIED, Cause.TAKEN, snapshot, adapted, param, caution=caution)
+
+    def _adapted(self, snapshot: TensorSnapshot, param: TargetParam) -> TensorSnapshot:
+        """The source under the target's key and containers, as the adapters make it."""
+        renamed = snapshot.key != param.key
+        if self.plain:
+            return snapshot.renamed(param.key) if renamed else snapshot
+        labelled = replace(
+            snapshot,
+            key=param.key,
+            containers=param.containers,
+            trail=(*snapshot.trail, "rename") if renamed else snapshot.trail,
+        )
+        adapted = self.adapter.adapt(labelled)
+        return adapted if adapted.key == param.key else replace(adapted, key=param.key)
+
+    def _is_unproven(
+        self, snapshot: TensorSnapshot, adapted: TensorSnapshot, param: TargetParam
+    ) -> bool:
+        """True for a square matrix that was turned, or that PyTorch would hold turned."""
+        if len(param.shape) != 2 or param.shape[0] != param.shape[1]:
+            return False
+        if any(step.startswith("transpose") for step in adapted.trail[len(snapshot.trail) :]):
+            return True
+        is_linear = kind_of(param.containers) == "Linear" and param.key.endswith("weight")
+        return is_linear and self.is_pytorch
+
+    def _alone(self, match: _Match) -> DiffRow:
+        """Row of a source that no target takes."""
+        snapshot, name = match
+        adapted = snapshot.renamed(name)
+        cause = self._skip_cause(name, snapshot.containers, also=snapshot.key)
+        if cause is not None:
+            return DiffRow(Status.SKIPPED, cause, snapshot, adapted)
+        clash = self.collisions.get(name)
+        if clash is not None:
+            fact = collision_fact(clash)
+            return DiffRow(Status.UNUSED, Cause.COLLISION, snapshot, snapshot, detail=fact)
+        is_harmless = name.rpartition(".")[2] in HARMLESS
+        cause = Cause.HARMLESS if is_harmless else Cause.NO_TARGET
+        return DiffRow(Status.UNUSED, cause, snapshot, adapted)
+
+    def hints(self, rows: list[DiffRow]) -> tuple[Hint, ...]:
+        """Steps that would let more tensors load, the most matches first."""
+        missing = [r.target for r in rows if r.status is Status.MISSING and r.target is not None]
+        turned = [r for r in rows if r.cause is Cause.SHAPE and _is_turned_linear(r)]
+        if not missing and not turned:
+            return ()
+        wanted = [param.key for param in missing]
+        if not self.plain:
+            others = (alternative_key(self.adapter, param) for param in missing)
+            wanted += [key for key in others if key is not None]
+        hints = probe_prefixes(self.unused, wanted)
+        best = Hint("adapt", "", 0)
+        for name in adapter_names():
+            if name not in self.recipe.adapt and not self._has_reverse(name):
+                other = adapter_named(name)
+                found = sum(alternative_key(other, param) in self.unused for param in missing)
+                hint = Hint("adapt", name, found + len(turned))
+                best = hint if hint.matches > best.matches else best
+        if best.matches:
+            hints.append(best)
+        return tuple(sorted(hints, key=lambda hint: -hint.matches))
+
+    def _has_reverse(self, name: str) -> bool:
+        """True if the recipe holds the adapter for the other way."""
+        return adapter_named(name).reverse().name in self.recipe.adapt
+
+    def notes(self, rows: list[DiffRow]) -> tuple[str, ...]:
+        """What of the recipe had no effect on anything here."""
+        found: list[str] = []
+        if rows and self.select is not None and not any(self._is_selected(row) for row in rows):
+            found.append("the filter takes none of the keys")
+        keys = {row.target_key for row in rows} | {row.source_key for row in rows}
+        found += [
+            f"no tensor has the key {k!r} of a decision"
+            for k in sorted(self.skipped_keys)
+            if k not in keys
+        ]
+        if self.recipe.cast is not None:
+            kinds = {kind_of(param.containers) for param in self.params}
+            found += [
+                f"keep {name}: no such module here"
+                for name in sorted(self.recipe.cast.keep)
+                if name not in kinds
+            ]
+        return tuple(found)
+
+    @staticmethod
+    def _is_selected(row: DiffRow) -> bool:
+        return row.cause is not Cause.FILTER
+
+
+def _is_turned_linear(row: DiffRow) -> bool:
+    """True if a Linear weight would fit once its axes are swapped."""
+    if row.target is None or row.source is None or not row.target.key.endswith("weight"):
+        return False
+    return (
+        kind_of(row.target.containers) == "Linear"
+        and len(row.target.shape) == 2
+        and row.source.shape == row.target.shape[::-1]
+    )
+
+
+def collision_fact(clash: Collision) -> str:
+    """The sentence about several sources that would become one."""
+    named = " and ".join(repr(source) for source in clash.sources)
+    return f"{named} would both become {clash.key!r} by {clash.step}"
+
+
+def shape_fact(found: tuple[int, ...], expected: tuple[int, ...]) -> str:
+    """The sentence about two shapes that differ: which axis, or that the axes are swapped."""
+    both = f"the file has {list(found)}, the target expects {list(expected)}"
+    if 0 in found and 0 not in expected:
+        return f"shape: {both}; the file holds an empty placeholder (a partitioned save?)"
+    if len(found) != len(expected):
+        return f"shape: {both}; {len(found)} axes against {len(expected)}"
+    if found == expected[::-1]:
+        return f"shape: {both}; the axes are swapped, as between PyTorch and Ruda for Linear"
+    axes = [at for at, pair in enumerate(zip(found, expected, strict=True)) if pair[0] != pair[1]]
+    where = ", ".join(f"axis {at}: {found[at]} against {expected[at]}" for at in axes)
+    return f"shape: {both}; {where}"
+
+
+def dtype_cause(snapshot: TensorSnapshot, adapted: TensorSnapshot, expected: DType) -> Cause | None:
+    """Why two dtypes do not fit; None where the recipe casts, or both are f32 in the file."""
+    if {adapted.dtype, expected} == {DType.F32, DType.FLEX32}:
+        return None
+    if any(step.startswith("cast") for step in adapted.trail[len(snapshot.trail) :]):
+        return None  # a cast that was asked for is what the target gets
+    both = adapted.dtype, expected
+    if all(dtype.is_float for dtype in both) or all(dtype.is_integer for dtype in both):
+        return Cause.DTYPE
+    return Cause.KIND if adapted.dtype.kind is not expected.kind else Cause.DTYPE
+
+
+def dtype_fact(cause: Cause, found: DType, expected: DType) -> str:
+    """The sentence about two dtypes that do not fit."""
+    both = f"the file has {found}, the target expects {expected}"
+    if cause is Cause.KIND:
+        return f"kind: {both}; {found.kind.value} is not {expected.kind.value}"
+    remedy = f"; cast it to {expected}" if expected.is_float else ""
+    return f"dtype: {both}{remedy}"

@@ -1,0 +1,173 @@
+"""DiffReport: all rows of a load diff, their totals, and what they say together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from ruda.store.diff_rows import Cause, DiffRow, Status, fold
+
+
+class Coverage(NamedTuple):
+    """How much of the target is filled, in tensors and in parameters (elements)."""
+
+    tensors: int
+    tensors_total: int
+    params: int
+    params_total: int
+
+    @property
+    def share(self) -> float:
+        """Share of the parameters, 0.0 to 1.0; 1.0 for a target without any."""
+        return 1.0 if self.params_total == 0 else self.params / self.params_total
+
+
+class Hint(NamedTuple):
+    """A step that would let more tensors load, found by probing; never taken by itself."""
+
+    kind: str
+    """``strip`` or ``add`` (a prefix), or ``adapt`` (an adapter)."""
+    value: str
+    matches: int
+    """Number of target tensors that would find a source."""
+
+    @property
+    def rule(self) -> tuple[str, str] | None:
+        """The remap rule that does it, as (pattern, replacement); None for an adapter."""
+        if self.kind == "strip":
+            return "^" + self.value.replace(".", "\\."), ""
+        if self.kind == "add":
+            return "^", self.value.replace("$", "$$")
+        return None
+
+    @property
+    def action(self) -> str:
+        """What to do, as the beginning of a sentence."""
+        words = {"strip": "stripping", "add": "adding", "adapt": "the adapter"}
+        shown = self.value if self.kind == "adapt" else repr(self.value)
+        return f"{words[self.kind]} {shown}"
+
+
+class Family(NamedTuple):
+    """Rows whose keys differ in numbers only."""
+
+    name: str
+    rows: tuple[DiffRow, ...]
+
+    @property
+    def status(self) -> Status | None:
+        """The status of all its rows, or None if they differ."""
+        first = self.rows[0].status
+        return first if all(row.status is first for row in self.rows) else None
+
+
+@dataclass(frozen=True, eq=False)
+class DiffReport:
+    """What a source would do to a target under a recipe. Nothing was read but headers.
+
+    Rows come in the order of the target, then the sources that no target takes, in file order.
+    """
+
+    rows: tuple[DiffRow, ...]
+    source_tensors: int
+    target_params: int
+    hints: tuple[Hint, ...] = ()
+    notes: tuple[str, ...] = ()
+    source_name: str = "source"
+    target_name: str = "target"
+
+    @cached_property
+    def counts(self) -> Mapping[Status, int]:
+        """Number of rows of every status, none left out."""
+        found = Counter(row.status for row in self.rows)
+        return MappingProxyType({status: found.get(status, 0) for status in Status})
+
+    def of(self, *statuses: Status) -> tuple[DiffRow, ...]:
+        """The rows of these statuses."""
+        return tuple(row for row in self.rows if row.status in statuses)
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """How much of the target the applied rows fill."""
+        tensors = params = total = params_total = 0
+        for row in self.rows:
+            if row.target is None:
+                continue
+            numel = row.numel
+            total += 1
+            params_total += numel
+            if row.status is Status.APPLIED:
+                tensors += 1
+                params += numel
+        return Coverage(tensors, total, params, params_total)
+
+    @property
+    def is_complete(self) -> bool:
+        """True if a load would leave no target tensor unfilled by accident."""
+        return not self.counts[Status.ERROR] and not self.counts[Status.MISSING]
+
+    @property
+    def is_clean(self) -> bool:
+        """True if there is nothing to remark: complete, and unused only what is harmless."""
+        return self.is_complete and all(
+            row.cause is Cause.HARMLESS for row in self.of(Status.UNUSED)
+        )
+
+    @property
+    def totals_hold(self) -> bool:
+        """True if every source tensor and every target parameter is counted exactly once."""
+        skipped = self.of(Status.SKIPPED)
+        pairs = self.counts[Status.APPLIED] + self.counts[Status.ERROR]
+        sources = pairs + self.counts[Status.UNUSED] + sum(r.source is not None for r in skipped)
+        targets = pairs + self.counts[Status.MISSING] + sum(r.target is not None for r in skipped)
+        return sources == self.source_tensors and targets == self.target_params
+
+    @property
+    def banner(self) -> str | None:
+        """The one thing to know first, where there is one; None for a load without worry."""
+        counts = self.counts
+        total = self.target_params
+        if total and not counts[Status.APPLIED] and not counts[Status.SKIPPED]:
+            text = f"nothing would be loaded: 0 of {total}"
+            if self.hints:
+                best = self.hints[0]
+                text += f"; {best.action} would match {best.matches}"
+            return text
+        if counts[Status.ERROR]:
+            text = f"{counts[Status.ERROR]} of {total} cannot be applied"
+            if counts[Status.MISSING]:
+                text += f", and {counts[Status.MISSING]} keep their initial value"
+        elif counts[Status.MISSING]:
+            text = f"{counts[Status.MISSING]} of {total} keep their initial value"
+        else:
+            return None
+        if self.hints:
+            text += f"; {self.hints[0].action} would match {self.hints[0].matches} more"
+        return text
+
+    def families(self, rows: Iterable[DiffRow] | None = None) -> tuple[Family, ...]:
+        """The rows (all, unless given) grouped by key with numbers folded, in order."""
+        groups: dict[str, list[DiffRow]] = {}
+        for row in self.rows if rows is None else rows:
+            groups.setdefault(fold(row.key), []).append(row)
+        return tuple(Family(name, tuple(members)) for name, members in groups.items())
+
+    def as_data(self) -> dict[str, Any]:
+        """The report as plain values, for JSON."""
+        coverage = self.coverage
+        return {
+            "source": self.source_name,
+            "target": self.target_name,
+            "source_tensors": self.source_tensors,
+            "target_params": self.target_params,
+            "counts": {status.value: count for status, count in self.counts.items()},
+            "coverage": {**coverage._asdict(), "share": coverage.share},
+            "banner": self.banner,
+            "hints": [hint._asdict() for hint in self.hints],
+            "notes": list(self.notes),
+            "rows": [row.as_data() for row in self.rows],
+        }

@@ -1,0 +1,266 @@
+"""One row of a load diff: what one tensor does, or what does not happen to it, and why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+
+from ruda.nn import ParamId
+from ruda.store.snapshot import TensorSnapshot
+from ruda.tensor import DType
+
+_DIGITS = re.compile(r"\d+")
+
+
+class Status(Enum):
+    """The one status of a row."""
+
+    APPLIED = "applied"
+    SKIPPED = "skipped"
+    MISSING = "missing"
+    UNUSED = "unused"
+    ERROR = "error"
+
+
+class Cause(Enum):
+    """Why a row has its status."""
+
+    TAKEN = "taken"
+    FILTER = "filter"
+    DECISION = "decision"
+    NO_SOURCE = "no source"
+    NO_TARGET = "no target"
+    HARMLESS = "harmless"
+    """Unused, and no model of Ruda's wants it: a counter of PyTorch's training, for one."""
+    COLLISION = "collision"
+    SHAPE = "shape"
+    DTYPE = "dtype"
+    KIND = "kind"
+    """Integer against float and the like: no cast is offered for that."""
+    ADAPTER = "adapter"
+    LOAD = "load"
+    """The bytes could not be read; only applying can find that out."""
+
+
+class Flag(Enum):
+    """What else is worth knowing of a row."""
+
+    RENAMED = "renamed"
+    TRANSPOSED = "transposed"
+    CAST = "cast"
+    UNPROVEN = "orientation unproven"
+    """A square matrix of a Linear: its shape cannot show which way round it is."""
+    TIED = "tied"
+    """The file holds it as an alias of another tensor."""
+    PLACEHOLDER = "placeholder"
+    """The file has an empty tensor where the target wants values."""
+    HARMLESS = "harmless"
+    COLLISION = "collision"
+
+
+class TargetParam(NamedTuple):
+    """What a target expects under one key."""
+
+    key: str
+    shape: tuple[int, ...]
+    dtype: DType
+    containers: tuple[str, ...] = ()
+    param_id: ParamId | None = None
+
+
+class Nearest(NamedTuple):
+    """A source key that may have been meant, and how alike it is (1.0: the same)."""
+
+    key: str
+    score: float
+    same_shape: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DiffRow:
+    """Source, target and status of one row; everything that is shown derives from them.
+
+    A pair has both sides; a missing row only a target, an unused row only a source, and a skipped
+    row either or both.
+    """
+
+    status: Status
+    cause: Cause
+    source: TensorSnapshot | None = None
+    """The tensor as the file has it."""
+    adapted: TensorSnapshot | None = None
+    """The tensor as the recipe makes it; reading it does the work."""
+    target: TargetParam | None = None
+    detail: str = ""
+    """The fact behind an error, for the reason."""
+    nearest: tuple[Nearest, ...] = ()
+    caution: bool = False
+    """True for a square matrix whose orientation nothing proves."""
+
+    @property
+    def key(self) -> str:
+        """The key that names the row: the target's, or the source's after the remap rules."""
+        if self.target is not None:
+            return self.target.key
+        return "" if self.adapted is None else self.adapted.key
+
+    @property
+    def source_key(self) -> str | None:
+        """Key in the file, before any step."""
+        return None if self.source is None else self.source.key
+
+    @property
+    def renamed_key(self) -> str | None:
+        """Key of the source after the recipe; the target's where there is a pair."""
+        return None if self.adapted is None else self.adapted.key
+
+    @property
+    def target_key(self) -> str | None:
+        """Key in the target."""
+        return None if self.target is None else self.target.key
+
+    @property
+    def family(self) -> str:
+        """The key with every number folded to ``*``."""
+        return fold(self.key)
+
+    @property
+    def source_shape(self) -> tuple[int, ...] | None:
+        """Shape in the file."""
+        return None if self.source is None else self.source.shape
+
+    @property
+    def adapted_shape(self) -> tuple[int, ...] | None:
+        """Shape after the recipe."""
+        return None if self.adapted is None else self.adapted.shape
+
+    @property
+    def target_shape(self) -> tuple[int, ...] | None:
+        """Shape that the target expects."""
+        return None if self.target is None else self.target.shape
+
+    @property
+    def source_dtype(self) -> DType | None:
+        """Element type in the file."""
+        return None if self.source is None else self.source.dtype
+
+    @property
+    def adapted_dtype(self) -> DType | None:
+        """Element type after the recipe."""
+        return None if self.adapted is None else self.adapted.dtype
+
+    @property
+    def target_dtype(self) -> DType | None:
+        """Element type that the target expects."""
+        return None if self.target is None else self.target.dtype
+
+    @property
+    def numel(self) -> int:
+        """Number of elements: the target's, or the source's where no target takes it."""
+        if self.target is None:
+            return 0 if self.source is None else self.source.numel
+        count = 1
+        for size in self.target.shape:
+            count *= size
+        return count
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the tensor in the file; for a missing one, bytes that the target wants."""
+        if self.source is not None:
+            return self.source.nbytes
+        return 0 if self.target is None else self.target.dtype.nbytes(self.numel)
+
+    @property
+    def containers(self) -> tuple[str, ...]:
+        """Kinds of the modules that own it in the target, outermost first."""
+        return () if self.target is None else self.target.containers
+
+    @property
+    def trail(self) -> tuple[str, ...]:
+        """What the steps of the recipe did, in order: ``rename``, ``transpose 0,1``, …."""
+        return () if self.adapted is None else self.adapted.trail
+
+    @property
+    def flags(self) -> frozenset[Flag]:
+        """What else is worth knowing."""
+        found: set[Flag] = set()
+        for step in self.trail:
+            found.add(_FLAG_OF_STEP.get(step.partition(" ")[0], Flag.RENAMED))
+        if self.caution:
+            found.add(Flag.UNPROVEN)
+        if self.cause is Cause.HARMLESS:
+            found.add(Flag.HARMLESS)
+        if self.cause is Cause.COLLISION:
+            found.add(Flag.COLLISION)
+        if self.source is not None:
+            if self.source.shared_with is not None:
+                found.add(Flag.TIED)
+            if self.source.numel == 0 and self.target is not None and self.numel:
+                found.add(Flag.PLACEHOLDER)
+        return frozenset(found)
+
+    @property
+    def reason(self) -> str:
+        """One sentence that says why the row has its status."""
+        sentence = self.detail or _SENTENCES[self.cause]
+        if self.cause is Cause.TAKEN and self.trail:
+            sentence = f"the target takes this tensor after: {'; '.join(self.trail)}"
+        if self.caution:
+            sentence += "; the matrix is square, so its shape cannot prove the orientation"
+        return sentence
+
+    def as_data(self) -> dict[str, Any]:
+        """The row as plain values, for JSON."""
+        return {
+            "status": self.status.value,
+            "cause": self.cause.value,
+            "flags": sorted(flag.value for flag in self.flags),
+            "family": self.family,
+            "source_key": self.source_key,
+            "target_key": self.target_key,
+            "source_shape": _listed(self.source_shape),
+            "adapted_shape": _listed(self.adapted_shape),
+            "target_shape": _listed(self.target_shape),
+            "source_dtype": _named(self.source_dtype),
+            "adapted_dtype": _named(self.adapted_dtype),
+            "target_dtype": _named(self.target_dtype),
+            "bytes": self.nbytes,
+            "trail": list(self.trail),
+            "reason": self.reason,
+            "containers": list(self.containers),
+            "nearest": [n._asdict() for n in self.nearest],
+        }
+
+
+_FLAG_OF_STEP = {"rename": Flag.RENAMED, "transpose": Flag.TRANSPOSED, "cast": Flag.CAST}
+
+_SENTENCES = {
+    Cause.TAKEN: "the target takes this tensor",
+    Cause.FILTER: "the filter leaves it out",
+    Cause.DECISION: "left out by your decision",
+    Cause.NO_SOURCE: "nothing in the source; the target keeps its initial value",
+    Cause.NO_TARGET: "in the source, wanted by nobody",
+    Cause.HARMLESS: "a counter of PyTorch's training that no model needs: harmless",
+    Cause.COLLISION: "two source tensors would become one",
+    Cause.SHAPE: "the shapes differ",
+    Cause.DTYPE: "the element types differ",
+    Cause.KIND: "the kinds of number differ",
+    Cause.ADAPTER: "the adapter cannot take it",
+    Cause.LOAD: "the values cannot be read",
+}
+
+
+def fold(key: str) -> str:
+    """The key with every number folded to ``*``: the family it belongs to."""
+    return _DIGITS.sub("*", key)
+
+
+def _listed(shape: tuple[int, ...] | None) -> list[int] | None:
+    return None if shape is None else list(shape)
+
+
+def _named(dtype: DType | None) -> str | None:
+    return None if dtype is None else str(dtype)

@@ -1,0 +1,150 @@
+"""Keys that may have been meant: alike names, enum variants, prefixes that would match."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from ruda.store.diff_report import Hint
+from ruda.store.diff_rows import Nearest, TargetParam, fold
+from ruda.store.snapshot import TensorSnapshot
+
+THRESHOLD = 0.70
+"""Jaro similarity from which a key is suggested."""
+
+COMPARISONS = 20_000
+"""Pairs of names that one report compares at most; a file of unlike names stays fast."""
+
+PREFIX_DEPTH = 4
+"""Leading segments that are tried as a prefix."""
+
+_DIGITS = re.compile(r"\d+")
+
+
+def jaro(one: str, other: str) -> float:
+    """Jaro similarity of two strings, 0.0 to 1.0."""
+    if one == other:
+        return 1.0
+    if not one or not other:
+        return 0.0
+    window = max(len(one), len(other)) // 2 - 1
+    taken = [False] * len(other)
+    matched: list[str] = []
+    for at, letter in enumerate(one):
+        begin = max(0, at - window)
+        place = other.find(letter, begin, at + window + 1)
+        while place >= 0 and taken[place]:
+            place = other.find(letter, place + 1, at + window + 1)
+        if place >= 0:
+            taken[place] = True
+            matched.append(letter)
+    if not matched:
+        return 0.0
+    opposite = [letter for letter, hit in zip(other, taken, strict=True) if hit]
+    swaps = sum(a != b for a, b in zip(matched, opposite, strict=True)) / 2
+    hits = len(matched)
+    return (hits / len(one) + hits / len(other) + (hits - swaps) / hits) / 3
+
+
+def without_variant(key: str) -> str | None:
+    """The key without its first middle segment in CamelCase: what PyTorch has no name for."""
+    segments = key.split(".")
+    for at, segment in enumerate(segments[1:-1], 1):
+        if len(segment) > 1 and segment[0].isupper() and any(c.islower() for c in segment[1:]):
+            return ".".join(segments[:at] + segments[at + 1 :])
+    return None
+
+
+class NearestKeys:
+    """Answers, for missing targets, which unused source may have been meant.
+
+    Whole families are compared once; members are then found by their numbers, so that tens of
+    thousands of keys cost no more than their tens of families.
+    """
+
+    def __init__(self, unused: Mapping[str, TensorSnapshot]) -> None:
+        """``unused`` maps the key after the recipe to the snapshot in the file."""
+        self._unused = unused
+        self._families: dict[str, list[str]] = {}
+        for key in unused:
+            self._families.setdefault(fold(key), []).append(key)
+        self._left = COMPARISONS
+        self._ranked: dict[str, list[tuple[float, str]]] = {}
+        self._chosen: dict[tuple[str, tuple[int, ...]], tuple[str, float] | None] = {}
+
+    def of(self, target: TargetParam) -> tuple[Nearest, ...]:
+        """The best candidate, or nothing below the threshold. Same shapes go before others."""
+        plain = without_variant(target.key)
+        if plain is not None and plain in self._unused:
+            return (self._nearest(plain, target, jaro(plain, target.key)),)
+        folded = fold(target.key)
+        known = (folded, target.shape)
+        if known not in self._chosen:
+            candidates = [
+                self._nearest(self._member(family, target.key), target, score)
+                for score, family in self._rank(folded)
+            ]
+            best = max(candidates, key=lambda n: (n.same_shape, n.score), default=None)
+            self._chosen[known] = None if best is None else (fold(best.key), best.score)
+        chosen = self._chosen[known]
+        if chosen is None:
+            return ()
+        return (self._nearest(self._member(chosen[0], target.key), target, chosen[1]),)
+
+    def _rank(self, family: str) -> list[tuple[float, str]]:
+        """Up to five families above the threshold, the most alike first."""
+        if family not in self._ranked:
+            scored: list[tuple[float, str]] = []
+            for other in self._families:
+                if self._left <= 0:
+                    break
+                self._left -= 1
+                score = jaro(family, other)
+                if score >= THRESHOLD:
+                    scored.append((score, other))
+            self._ranked[family] = sorted(scored, key=lambda pair: -pair[0])[:5]
+        return self._ranked[family]
+
+    def _member(self, family: str, key: str) -> str:
+        """The member with the same numbers as the key, or the first."""
+        numbers = _DIGITS.findall(key)
+        if family.count("*") == len(numbers):
+            parts = family.split("*")
+            spelled = parts[0] + "".join(n + p for n, p in zip(numbers, parts[1:], strict=True))
+            if spelled in self._unused:
+                return spelled
+        return self._families[family][0]
+
+    def _nearest(self, key: str, target: TargetParam, score: float) -> Nearest:
+        shape = self._unused[key].shape
+        return Nearest(key, round(score, 4), shape in (target.shape, target.shape[::-1]))
+
+
+def probe_prefixes(unused: Iterable[str], wanted: Iterable[str]) -> list[Hint]:
+    """Prefixes that, stripped from or added to the unused keys, would match wanted ones.
+
+    Stripping one prefix may leave another (``module.`` below ``_orig_mod.``), so whole runs of
+    leading segments are tried at once. The best of each kind, most matches first.
+    """
+    sources, targets = set(unused), set(wanted)
+    hints: list[Hint] = []
+    for kind, longer, shorter in (("strip", sources, targets), ("add", targets, sources)):
+        found = _prefix_votes(longer, shorter)
+        if found:
+            prefix, count = max(found.items(), key=lambda pair: (pair[1], -len(pair[0])))
+            hints.append(Hint(kind, prefix, count))
+    return sorted(hints, key=lambda hint: -hint.matches)
+
+
+def _prefix_votes(longer: set[str], shorter: set[str]) -> Counter[str]:
+    votes: Counter[str] = Counter()
+    for key in longer:
+        at = -1
+        for _ in range(PREFIX_DEPTH):
+            at = key.find(".", at + 1)
+            if at < 0:
+                break
+            if key[at + 1 :] in shorter:
+                votes[key[: at + 1]] += 1
+    return votes

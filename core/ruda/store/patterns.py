@@ -1,0 +1,228 @@
+r"""Regular expressions and replacements of recipes, in Rust's spelling as well as in Python's.
+
+``$`` is the very end of a key, as in Rust, never before a last newline. ``(?<name>…)`` is a named
+group. A replacement may say ``$1``, ``${1}``, ``$name``, ``${name}``, ``$$`` or ``\1``,
+``\g<name>``, ``\\``; a group that the pattern does not have is refused instead of vanishing.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import TypeVar
+
+from ruda.errors import RecipeError
+
+PROBE_SECONDS = 0.05
+"""A risky pattern that needs longer than this on the start of one key is called catastrophic."""
+
+BUDGET_SECONDS = 2.0
+"""Time that a risky pattern may take over all keys of one file."""
+
+Template = tuple[str | int, ...]
+"""A parsed replacement: literal text and numbers of groups."""
+
+R = TypeVar("R")
+
+_UNBOUNDED = re.compile(r"[*+]|\{\d*,\}")
+_NAME = re.compile(r"[0-9A-Za-z_]+")
+
+
+@lru_cache(maxsize=512)
+def compile_pattern(pattern: str, step: str | None = None) -> re.Pattern[str]:
+    """The compiled pattern. Raises RecipeError naming the pattern and the position of the fault."""
+    translated = _translate(pattern)
+    try:
+        return re.compile(translated)
+    except re.error as error:
+        fault, position = error.msg, error.pos
+        try:
+            re.compile(pattern)
+        except re.error as plain:  # the position in what the user typed, where it can be had
+            fault, position = plain.msg, plain.pos
+    where = "" if position is None else f" at position {position}"
+    raise RecipeError(
+        f"the pattern {pattern!r} is not a regular expression: {fault}{where}",
+        step=step,
+        position=position,
+    )
+
+
+def _translate(pattern: str) -> str:
+    r"""Rust's ``$``, ``\z`` and ``(?<name>`` as Python spells them; the rest untouched."""
+    multiline = re.search(r"\(\?[a-zA-Z]*m", pattern) is not None
+    parts: list[str] = []
+    in_class = False
+    at = 0
+    while at < len(pattern):
+        here = pattern[at]
+        step = 1
+        if here == "\\":
+            step = 2
+            piece = pattern[at : at + 2]
+            parts.append(r"\Z" if piece == r"\z" and not in_class else piece)
+        elif in_class:
+            in_class = here != "]"
+            parts.append(here)
+        elif here == "[":
+            in_class = True
+            step = _class_start(pattern, at)
+            parts.append(pattern[at : at + step])
+        elif here == "$" and not multiline:
+            parts.append(r"\Z")
+        elif pattern.startswith("(?<", at) and pattern[at + 3 : at + 4] not in ("=", "!"):
+            parts.append("(?P<")
+            step = 3
+        else:
+            parts.append(here)
+        at += step
+    return "".join(parts)
+
+
+def _class_start(pattern: str, at: int) -> int:
+    """Length of ``[``, ``[^``, ``[]`` or ``[^]``: a bracket there does not close the class."""
+    length = 2 if pattern[at + 1 : at + 2] == "^" else 1
+    return length + 1 if pattern[at + length : at + length + 1] == "]" else length
+
+
+def parse_replacement(text: str, pattern: re.Pattern[str], step: str | None = None) -> Template:
+    """Literal parts and group numbers of a replacement.
+
+    Raises RecipeError with the position for a group that the pattern does not have.
+    """
+    parts: list[str | int] = []
+    at = 0
+    while at < len(text):
+        if text[at] in "$\\":
+            part, length = _reference(text, at, pattern, step)
+        else:
+            part, length = text[at], 1
+        if isinstance(part, str) and parts and isinstance(parts[-1], str):
+            parts[-1] += part
+        else:
+            parts.append(part)
+        at += length
+    return tuple(parts)
+
+
+def _reference(
+    text: str, at: int, pattern: re.Pattern[str], step: str | None
+) -> tuple[str | int, int]:
+    """The group or literal that begins at ``$`` or a backslash, and how long it is spelled."""
+    mark, rest = text[at], text[at + 1 :]
+    if rest[:1] == mark:
+        return mark, 2
+    if mark == "$":
+        if rest[:1] == "{":
+            name, closed, _ = rest[1:].partition("}")
+            if not closed:
+                raise _bad(text, at, "'${' is not closed", step)
+            return _group(name, text, at, pattern, step), len(name) + 3
+        found = _NAME.match(rest)
+        if found is None:
+            return "$", 1
+        return _group(found[0], text, at, pattern, step), len(found[0]) + 1
+    if rest[:2] == "g<" and ">" in rest:
+        name = rest[2 : rest.index(">")]
+        return _group(name, text, at, pattern, step), len(name) + 4
+    digits = re.match(r"[0-9]{1,2}", rest)
+    if digits is None:
+        raise _bad(text, at, r"a backslash must be followed by a group; write \\ for itself", step)
+    return _group(digits[0], text, at, pattern, step), len(digits[0]) + 1
+
+
+def _group(name: str, text: str, at: int, pattern: re.Pattern[str], step: str | None) -> int:
+    """Number of a group, given by number or name."""
+    if name.isascii() and name.isdigit() and int(name) <= pattern.groups:
+        return int(name)
+    if name in pattern.groupindex:
+        return pattern.groupindex[name]
+    hint = ""
+    digits = re.match(r"[0-9]+", name)
+    if digits is not None and digits[0] != name and text[at] == "$":
+        rest = name[len(digits[0]) :]
+        hint = f"; to put {rest!r} behind group {digits[0]}, write ${{{digits[0]}}}{rest}"
+    raise _bad(text, at, f"the pattern has no group {name!r}{hint}", step)
+
+
+def _bad(text: str, at: int, fact: str, step: str | None) -> RecipeError:
+    return RecipeError(
+        f"the replacement {text!r} cannot be used: {fact} (position {at})", step=step, position=at
+    )
+
+
+def expander(template: Template) -> Callable[[re.Match[str]], str]:
+    """What a replacement makes of a match; a group that took no part is empty."""
+    if len(template) == 0:
+        return lambda match: ""
+    if len(template) == 1 and isinstance(template[0], str):
+        literal = template[0]
+        return lambda match: literal
+    return lambda match: "".join(
+        part if isinstance(part, str) else (match[part] or "") for part in template
+    )
+
+
+def canonical(template: Template) -> str:
+    """One spelling for a parsed replacement: ``${1}`` and ``$$``."""
+    return "".join(
+        part.replace("$", "$$").replace("\\", "\\\\") if isinstance(part, str) else f"${{{part}}}"
+        for part in template
+    )
+
+
+def is_risky(pattern: str) -> bool:
+    """True if a repeated group holds another repeat or a choice: it may take exponential time."""
+    opened: list[list[bool]] = []  # per open group: does it hold a repeat or a choice?
+    at = 0
+    in_class = False
+    while at < len(pattern):
+        here = pattern[at]
+        if here == "\\":
+            at += 2
+            continue
+        if in_class:
+            in_class = here != "]"
+        elif here == "[":
+            in_class = True
+            at += _class_start(pattern, at)
+            continue
+        elif here == "(":
+            opened.append([False])
+        elif here == "|":
+            for group in opened:
+                group[0] = True
+        elif here == ")" and opened:
+            held = opened.pop()[0]
+            if held and _UNBOUNDED.match(pattern, at + 1):
+                return True
+        elif _UNBOUNDED.match(pattern, at):
+            for group in opened:
+                group[0] = True
+        at += 1
+    return False
+
+
+def guard(pattern: str, keys: Iterable[str], step: str | None = None) -> None:
+    """Try a risky pattern on growing starts of the keys, so that it cannot hang on a whole one.
+
+    Raises RecipeError when one try or all tries together take too long. Free for other patterns.
+    """
+    if not is_risky(pattern):
+        return
+    search = compile_pattern(pattern, step).search
+    clock = time.perf_counter
+    begin = clock()
+    for key in keys:
+        for end in range(min(8, len(key)), len(key) + 1):
+            before = clock()
+            search(key[:end])
+            after = clock()
+            if after - before > PROBE_SECONDS or after - begin > BUDGET_SECONDS:
+                raise RecipeError(
+                    f"the pattern {pattern!r} takes too long on the key {key!r}: a repeat inside "
+                    "a repeated group lets it try exponentially many ways",
+                    step=step,
+                )

@@ -1,0 +1,227 @@
+"""Recipe: what is done to the tensors of a file, as data.
+
+Everything that looks at a recipe (diff, apply, convert, the window, the command line) does the
+same steps in the same order: remap the keys, adapt to the modules of the target, cast, select by
+the resulting key, and last the decisions for single tensors. A recipe is frozen; an edit makes a
+new one, so undo is the one before.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from ruda.errors import RecipeError, SettingError
+from ruda.store.adapt import ModuleAdapter, adapter_named, chain
+from ruda.store.half import (
+    CASTABLE,
+    HALF_MODULES,
+    HALVES,
+    FloatCastAdapter,
+    HalfPrecisionAdapter,
+)
+from ruda.store.remap import KeyRemapper, RemapRule
+from ruda.store.select import PathFilter
+from ruda.tensor import DType
+
+
+class CastScope(Enum):
+    """Which tensors a cast takes."""
+
+    MODULES = "modules"
+    """Those of the kinds of module that stand half precision (``HALF_MODULES``)."""
+    ALL = "all"
+    """Every float tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class CastPolicy:
+    """The element type that tensors are cast to, and which kinds of module keep theirs.
+
+    ``keep`` takes kinds out of the choice, ``add`` puts kinds in (scope ``MODULES`` only).
+    Raises RecipeError for a dtype that is no plain float, or a kind that nobody knows.
+    """
+
+    to: DType
+    scope: CastScope = CastScope.ALL
+    keep: frozenset[str] = frozenset()
+    add: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if self.scope is CastScope.ALL and self.add:
+            raise RecipeError("a cast of all tensors has no kinds to add", step="cast")
+        try:
+            self.adapter()
+        except SettingError as error:
+            raise RecipeError(str(error), step="cast") from None
+
+    @classmethod
+    def half(
+        cls, to: DType = DType.F16, *, keep: Iterable[str] = (), add: Iterable[str] = ()
+    ) -> CastPolicy:
+        """Half precision for the kinds of module that stand it."""
+        return cls(to, CastScope.MODULES, frozenset(keep), frozenset(add))
+
+    @classmethod
+    def every(cls, to: DType, *, keep: Iterable[str] = ()) -> CastPolicy:
+        """One dtype for every float tensor."""
+        return cls(to, CastScope.ALL, frozenset(keep))
+
+    @property
+    def modules(self) -> frozenset[str]:
+        """Kinds of module that are cast; meaningless for scope ``ALL``."""
+        return (HALF_MODULES | self.add) - self.keep
+
+    def adapter(self) -> ModuleAdapter:
+        """The adapter that does it. Raises SettingError."""
+        half = HalfPrecisionAdapter(modules=HALF_MODULES | self.add).without_modules(self.keep)
+        if self.scope is CastScope.ALL:
+            return FloatCastAdapter(self.to, self.keep)
+        return replace(half, to=self.to)
+
+
+class Action(Enum):
+    """What is decided for one tensor."""
+
+    SKIP = "skip"
+    """Leave it out: the target keeps its value, a converted file lacks it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do with one tensor, by its key in the target (or in the file, if none takes it)."""
+
+    key: str
+    action: Action = Action.SKIP
+
+
+Adaptation = str | ModuleAdapter
+"""An adapter by its name, or one of your own (which a recipe file cannot hold)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Remap, adapt, cast, select and decide, in this order."""
+
+    select: PathFilter = field(default_factory=PathFilter)
+    remap: KeyRemapper = field(default_factory=KeyRemapper)
+    adapt: tuple[Adaptation, ...] = ()
+    cast: CastPolicy | None = None
+    decide: tuple[Decision, ...] = ()
+
+    def __post_init__(self) -> None:
+        for entry in self.adapt:
+            if isinstance(entry, str):
+                adapter_named(entry)
+        seen: set[str] = set()
+        for decision in self.decide:
+            if decision.key in seen:
+                raise RecipeError(f"two decisions for {decision.key!r}", step="decide")
+            seen.add(decision.key)
+
+    @property
+    def is_identity(self) -> bool:
+        """True if nothing at all is done."""
+        return (
+            self.select.is_empty
+            and self.remap.is_empty
+            and not self.adapt
+            and self.cast is None
+            and not self.decide
+        )
+
+    @property
+    def skipped_keys(self) -> frozenset[str]:
+        """Keys that are decided to be left out."""
+        return frozenset(d.key for d in self.decide if d.action is Action.SKIP)
+
+    def adapter(self) -> ModuleAdapter:
+        """All adapters and the cast as one."""
+        adapters = [adapter_named(a) if isinstance(a, str) else a for a in self.adapt]
+        if self.cast is not None:
+            adapters.append(self.cast.adapter())
+        return chain(adapters)
+
+    def with_select(self, select: PathFilter) -> Recipe:
+        """With another filter."""
+        return replace(self, select=select)
+
+    def with_remap(self, remap: KeyRemapper) -> Recipe:
+        """With another remapper."""
+        return replace(self, remap=remap)
+
+    def with_rule(self, pattern: str, replacement: str, *, at: int | None = None) -> Recipe:
+        """With one more remap rule, at the end or before position ``at``. Raises RecipeError."""
+        rules = list(self.remap.rules)
+        rules.insert(len(rules) if at is None else at, RemapRule(pattern, replacement))
+        return self.with_rules(rules)
+
+    def with_rules(self, rules: Iterable[RemapRule]) -> Recipe:
+        """With these remap rules instead."""
+        return replace(self, remap=replace(self.remap, rules=tuple(rules)))
+
+    def replace_rule(self, position: int, rule: RemapRule) -> Recipe:
+        """With another rule at a position. Raises RecipeError if there is none."""
+        rules = list(self.remap.rules)
+        rules[self._place(position)] = rule
+        return self.with_rules(rules)
+
+    def without_rule(self, position: int) -> Recipe:
+        """Without the rule at a position. Raises RecipeError if there is none."""
+        rules = list(self.remap.rules)
+        del rules[self._place(position)]
+        return self.with_rules(rules)
+
+    def move_rule(self, position: int, to: int) -> Recipe:
+        """With a rule moved, so that it stands at ``to``. Raises RecipeError if there is none."""
+        rules = list(self.remap.rules)
+        rule = rules.pop(self._place(position))
+        rules.insert(self._place(to), rule)
+        return self.with_rules(rules)
+
+    def switch_rule(self, position: int, *, enabled: bool) -> Recipe:
+        """With a rule switched on or off. Raises RecipeError if there is none."""
+        rule = self.remap.rules[self._place(position)]
+        return self.replace_rule(position, replace(rule, enabled=enabled))
+
+    def _place(self, position: int) -> int:
+        if not 0 <= position < len(self.remap.rules):
+            raise RecipeError(f"there is no rule {position + 1}", step="remap")
+        return position
+
+    def with_adapt(self, *adapters: Adaptation) -> Recipe:
+        """With these adapters instead. Raises RecipeError for a name that is none."""
+        return replace(self, adapt=adapters)
+
+    def with_cast(self, cast: CastPolicy | None) -> Recipe:
+        """With another cast, or none."""
+        return replace(self, cast=cast)
+
+    def with_skip(self, *keys: str) -> Recipe:
+        """With the decision to leave these tensors out."""
+        kept = tuple(d for d in self.decide if d.key not in keys)
+        return replace(self, decide=(*kept, *(Decision(key) for key in keys)))
+
+    def without_decision(self, *keys: str) -> Recipe:
+        """Without the decisions about these tensors."""
+        return replace(self, decide=tuple(d for d in self.decide if d.key not in keys))
+
+
+def nearest_word(word: str, known: Iterable[str]) -> str:
+    """`` (did you mean 'x'?)`` for a slip of the pen, or nothing."""
+    near = difflib.get_close_matches(word, list(known), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+__all__ = [
+    "CASTABLE",
+    "HALVES",
+    "Action",
+    "Adaptation",
+    "CastPolicy",
+    "CastScope",
+    "Decision",
+    "Recipe",
+]

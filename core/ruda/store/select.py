@@ -1,0 +1,154 @@
+"""PathFilter: which keys a recipe takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ruda.store.patterns import compile_pattern
+
+Predicate = Callable[[str, str], bool]
+"""Of a key and its dotted container path (``Struct:Model.Struct:Linear``, or empty)."""
+
+
+@dataclass(frozen=True)
+class PathFilter:
+    """A choice of keys. A key is in if any criterion takes it; without criteria every key is in.
+
+    Regexes are searched anywhere in the key (anchor them with ``^`` and ``$``), keys are compared
+    whole, predicates get the key and its container path. ``~f`` takes what ``f`` leaves, ``f | g``
+    what either takes, ``f.without(g)`` what ``f`` takes and ``g`` leaves.
+
+    Raises RecipeError for a regex that does not compile, with its position.
+    """
+
+    regexes: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    predicates: tuple[Predicate, ...] = ()
+    any_of: tuple[PathFilter, ...] = ()
+    """Whole filters as criteria: what ``|`` makes of filters that cannot be merged."""
+    takes_all: bool = False
+    excluded: PathFilter | None = None
+    negated: bool = False
+
+    def __post_init__(self) -> None:
+        for pattern in self.regexes:
+            compile_pattern(pattern, "select")
+
+    @classmethod
+    def all(cls) -> PathFilter:
+        """The filter that takes every key."""
+        return cls(takes_all=True)
+
+    @classmethod
+    def of(cls, *regexes: str) -> PathFilter:
+        """Filter of these regexes."""
+        return cls(regexes=regexes)
+
+    from_regex_patterns = of
+
+    @classmethod
+    def from_paths(cls, keys: Iterable[str]) -> PathFilter:
+        """Filter of exactly these keys."""
+        return cls(keys=tuple(keys))
+
+    @classmethod
+    def from_predicate(cls, predicate: Predicate) -> PathFilter:
+        """Filter of the keys that the predicate takes."""
+        return cls(predicates=(predicate,))
+
+    def with_regex(self, pattern: str) -> PathFilter:
+        """Also take keys in which the pattern is found."""
+        return replace(self, regexes=(*self.regexes, pattern))
+
+    def with_regexes(self, patterns: Iterable[str]) -> PathFilter:
+        """Also take keys in which any of the patterns is found."""
+        return replace(self, regexes=(*self.regexes, *patterns))
+
+    def with_full_path(self, key: str) -> PathFilter:
+        """Also take exactly this key."""
+        return replace(self, keys=(*self.keys, key))
+
+    def with_full_paths(self, keys: Iterable[str]) -> PathFilter:
+        """Also take exactly these keys."""
+        return replace(self, keys=(*self.keys, *keys))
+
+    def with_predicate(self, predicate: Predicate) -> PathFilter:
+        """Also take keys for which ``predicate(key, container_path)`` is true."""
+        return replace(self, predicates=(*self.predicates, predicate))
+
+    def match_all(self) -> PathFilter:
+        """Take every key (that is not excluded)."""
+        return replace(self, takes_all=True)
+
+    def or_(self, other: PathFilter) -> PathFilter:
+        """What either takes. A filter without criteria adds none, as in RUDA."""
+        if other.is_empty:
+            return self
+        if self.is_empty:
+            return other
+        if self._is_compound or other._is_compound:
+            return PathFilter(any_of=(self, other))
+        return PathFilter(
+            regexes=(*self.regexes, *other.regexes),
+            keys=(*self.keys, *other.keys),
+            predicates=(*self.predicates, *other.predicates),
+            any_of=(*self.any_of, *other.any_of),
+            takes_all=self.takes_all or other.takes_all,
+        )
+
+    def without(self, other: PathFilter | str) -> PathFilter:
+        """What this filter takes and ``other`` (a filter, or one regex) leaves."""
+        leave = PathFilter.of(other) if isinstance(other, str) else other
+        if self.negated:
+            return PathFilter(any_of=(self,), excluded=leave)
+        both = leave if self.excluded is None else PathFilter(any_of=(self.excluded, leave))
+        return replace(self, excluded=both)
+
+    __or__ = or_
+
+    def __invert__(self) -> PathFilter:
+        return replace(self, negated=not self.negated)
+
+    @property
+    def _is_compound(self) -> bool:
+        return self.negated or self.excluded is not None
+
+    @property
+    def is_empty(self) -> bool:
+        """True without any criterion: no filter at all."""
+        return self.criteria_count == 0 and not self._is_compound
+
+    @property
+    def criteria_count(self) -> int:
+        """Number of criteria; 1 if every key is taken."""
+        if self.takes_all:
+            return 1
+        return len(self.regexes) + len(self.keys) + len(self.predicates) + len(self.any_of)
+
+    @cached_property
+    def _searches(self) -> tuple[Callable[[str], object], ...]:
+        return tuple(compile_pattern(p, "select").search for p in self.regexes)
+
+    @cached_property
+    def _key_set(self) -> frozenset[str]:
+        return frozenset(self.keys)
+
+    def matches(self, key: str, containers: str | Iterable[str] = "") -> bool:
+        """True if the key is taken. ``containers``: its container path, or the entries of it."""
+        inside = self._takes(key, containers)
+        if inside and self.excluded is not None:
+            inside = not self.excluded.matches(key, containers)
+        return inside != self.negated
+
+    def _takes(self, key: str, containers: str | Iterable[str]) -> bool:
+        if self.takes_all or self.criteria_count == 0 or key in self._key_set:
+            return True
+        if any(search(key) for search in self._searches):
+            return True
+        if self.predicates:
+            path = containers if isinstance(containers, str) else ".".join(containers)
+            if any(predicate(key, path) for predicate in self.predicates):
+                return True
+        return any(member.matches(key, containers) for member in self.any_of)

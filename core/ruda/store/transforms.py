@@ -1,0 +1,164 @@
+"""What a recipe does to the values of a tensor: lazy sources around the one that reads the file.
+
+A transformed snapshot states its new shape and dtype at once; the work is done when it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ruda.errors import AdapterError
+from ruda.store.snapshot import CHUNK_BYTES, TensorSnapshot, TensorSource
+from ruda.tensor import CastCounts, DType, Kind, cast, transpose_copy
+
+Array = np.ndarray[Any, Any]
+
+
+class TransposedSource:
+    """The values of a matrix with its two axes swapped, as a contiguous copy."""
+
+    def __init__(self, source: TensorSource, shape: tuple[int, ...], nbytes: int) -> None:
+        self.source = source
+        self.shape = shape
+        """Shape before the swap."""
+        self.peak_bytes = nbytes + max(nbytes, _peak_of(source, nbytes))
+        """Memory that one read needs: the matrix and its copy."""
+
+    @property
+    def counts(self) -> CastCounts | None:
+        """What a cast further in did to the values when they were read last."""
+        found: CastCounts | None = getattr(self.source, "counts", None)
+        return found
+
+    def read(self) -> Array:
+        """A C-contiguous copy of the transposed matrix."""
+        return transpose_copy(self.source.read().reshape(self.shape))
+
+
+class CastSource:
+    """The values in another dtype. ``counts`` says what the last complete read lost."""
+
+    def __init__(self, source: TensorSource, before: DType, after: DType, nbytes: int) -> None:
+        self.source = source
+        self.before = before
+        self.after = after
+        self.counts: CastCounts | None = None
+        self._nbytes = nbytes
+        """Bytes of the values before the cast."""
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory that one whole read needs: the values before and after."""
+        out = self._nbytes * self.after.bits // self.before.bits
+        return out + _peak_of(self.source, self._nbytes)
+
+    def read(self) -> Array:
+        """The values after the cast."""
+        values, counts = cast(self.source.read(), self.before, self.after)
+        self.counts = counts
+        return values
+
+    def stream(self, size: int) -> Iterator[memoryview]:
+        """The row-major bytes after the cast, piece by piece."""
+        total: CastCounts | None = None
+        for piece, counts in self.pieces(size):
+            total = counts if total is None else total + counts
+            yield piece
+        self.counts = total
+
+    def pieces(self, size: int) -> Iterator[tuple[memoryview, CastCounts]]:
+        """The bytes after the cast in pieces of about ``size``, each with what it lost."""
+        widest = max(self.before.itemsize, self.after.itemsize)
+        step = max(1, size // widest) * self.before.itemsize
+        rest = b""
+        for chunk in _stream_of(self.source, step):
+            data = np.frombuffer(rest + bytes(chunk) if rest else chunk, dtype=np.uint8)
+            whole = data.size - data.size % self.before.itemsize
+            rest = data[whole:].tobytes()
+            if whole:
+                part = data[:whole]
+                values, counts = cast(part.view(self.before.carrier), self.before, self.after)
+                yield values.reshape(-1).view(np.uint8).data, counts
+
+
+def _peak_of(source: TensorSource, nbytes: int) -> int:
+    return int(getattr(source, "peak_bytes", nbytes))
+
+
+def _stream_of(source: TensorSource, size: int) -> Iterator[memoryview]:
+    stream = getattr(source, "stream", None)
+    if stream is not None:
+        yield from stream(size)
+        return
+    flat = np.ascontiguousarray(source.read()).reshape(-1).view(np.uint8)
+    for start in range(0, flat.size, size):
+        yield flat[start : start + size].data
+
+
+def transposed(snapshot: TensorSnapshot) -> TensorSnapshot:
+    """The matrix with its two axes swapped; the trail says ``transpose 0,1``.
+
+    Raises AdapterError for quantized and packed dtypes and for other ranks.
+    """
+    if len(snapshot.shape) != 2:
+        raise AdapterError(
+            f"only a matrix can be transposed, this has {len(snapshot.shape)} axes",
+            key=snapshot.key,
+        )
+    if snapshot.dtype.kind in (Kind.PACKED, Kind.QUANTIZED):
+        raise AdapterError(
+            f"{snapshot.dtype} values cannot be transposed: several share a byte or a scale",
+            key=snapshot.key,
+        )
+    rows, columns = snapshot.shape
+    return replace(
+        snapshot,
+        shape=(columns, rows),
+        source=TransposedSource(snapshot.source, snapshot.shape, snapshot.nbytes),
+        origin=None if snapshot.origin is None else replace(snapshot.origin, offset=None),
+        trail=(*snapshot.trail, "transpose 0,1"),
+    )
+
+
+def cast_to(snapshot: TensorSnapshot, dtype: DType) -> TensorSnapshot:
+    """The tensor in another dtype; the trail says ``cast f16``. Itself if it has it already.
+
+    Raises AdapterError for dtypes that are not plain numbers.
+    """
+    if dtype is snapshot.dtype:
+        return snapshot
+    if not (snapshot.dtype.is_float and dtype.is_float):
+        raise AdapterError(f"{snapshot.dtype} cannot be cast to {dtype}", key=snapshot.key)
+    return replace(
+        snapshot,
+        dtype=dtype,
+        nbytes=dtype.nbytes(snapshot.numel),
+        source=CastSource(snapshot.source, snapshot.dtype, dtype, snapshot.nbytes),
+        origin=None if snapshot.origin is None else replace(snapshot.origin, offset=None),
+        scheme=None,
+        trail=(*snapshot.trail, f"cast {dtype}"),
+    )
+
+
+def read_with_counts(snapshot: TensorSnapshot) -> tuple[Array, CastCounts | None]:
+    """All values, and what casting them lost; None where nothing was cast."""
+    values = snapshot.read()
+    return values, getattr(snapshot.source, "counts", None)
+
+
+def chunks_with_counts(
+    snapshot: TensorSnapshot, size: int = CHUNK_BYTES
+) -> Iterator[tuple[memoryview, CastCounts | None]]:
+    """The row-major bytes in pieces, each with what casting it lost; None without a cast."""
+    source = snapshot.source
+    if isinstance(source, CastSource):
+        yield from source.pieces(size)
+        return
+    values, counts = read_with_counts(snapshot)
+    flat = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+    for start in range(0, flat.size, size):
+        yield flat[start : start + size].data, counts if start == 0 else None
