@@ -11,13 +11,13 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from ruda.errors import BatchError
-from ruda.tensor import DType, HostDevice, Tensor
+from ruda.errors import BatchError, DTypeError, ShapeError
+from ruda.tensor import DType, HostDevice, Tensor, TensorData
 
 T_contra = TypeVar("T_contra", contravariant=True)
 B_co = TypeVar("B_co", covariant=True)
 
-Scalar = bool | int | float
+Array = np.ndarray[Any, Any]
 
 
 class Batcher(Protocol[T_contra, B_co]):
@@ -31,9 +31,9 @@ class StackBatcher:
     """Stacks items field by field along a new first axis, into tensors on the device.
 
     dict → dict, tuple → tuple (a named one keeps its type), array or Tensor (…) → Tensor (n, …),
-    bool and whole and floating numbers → Tensor (n,) of bool, i64 and f32; a list of numbers is an
-    array; text, bytes and None stay a list. Copies. Raises BatchError naming the field and the
-    shapes, dtypes or types that differ.
+    Python numbers → Tensor (n,) of bool, i32 or f32 as in ``Tensor.from_data``; lists of numbers
+    likewise (n, …); text, bytes and None stay a list. Copies. Raises BatchError naming the field
+    and the shapes, dtypes or types that differ.
     """
 
     def batch(self, items: Sequence[object], device: HostDevice) -> Any:
@@ -52,8 +52,11 @@ def _stack(items: Sequence[Any], field: str, device: HostDevice) -> Any:
     if first is None or isinstance(first, str | bytes):
         _same_type(items, field)
         return list(items)
+    if isinstance(first, bool | int | float) and not isinstance(first, np.generic):
+        return _stack_numbers(items, field, device)
     arrays = [_as_array(item, field, at) for at, item in enumerate(items)]
-    return Tensor.from_data(_join(arrays, field), device=device)
+    joined = _join(arrays, field)
+    return Tensor.from_data(TensorData(joined, DType.from_numpy(joined.dtype)), device)
 
 
 def _stack_mappings(items: Sequence[Any], field: str, device: HostDevice) -> dict[Any, Any]:
@@ -89,46 +92,35 @@ def _stack_tuples(items: Sequence[Any], field: str, device: HostDevice) -> tuple
     return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
 
 
-def _as_array(item: Any, field: str, at: int) -> np.ndarray[Any, Any]:
-    """One item as an array with a dtype that Ruda has; Python numbers as bool, i64 and f32."""
+def _stack_numbers(items: Sequence[Any], field: str, device: HostDevice) -> Tensor:
+    """Python numbers of one type; the dtype may not depend on what else is in the batch."""
+    _same_type(items, field)
+    try:
+        return Tensor.from_data(list(items), device)
+    except (DTypeError, ShapeError) as error:
+        raise BatchError(f"{_place(field)}{error}", field=field) from error
+
+
+def _as_array(item: Any, field: str, at: int) -> Array:
+    """One item as an array of a dtype that Ruda has, in native byte order."""
     if isinstance(item, Tensor):
         return item.numpy()
-    if isinstance(item, np.ndarray | np.generic):
-        array = np.asarray(item)
-    elif isinstance(item, Scalar | list):
-        array = _from_numbers(item, field, at)
-    else:
-        raise BatchError(
-            f"{_place(field)}item {at} is a {type(item).__name__}, which does not stack; "
-            "write a batcher for it",
-            field=field,
-        )
-    if array.dtype.kind in "OSUMm":
-        raise BatchError(
-            f"{_place(field)}item {at} has the dtype {array.dtype}, which no tensor has",
-            field=field,
-        )
-    return array
-
-
-def _from_numbers(item: Any, field: str, at: int) -> np.ndarray[Any, Any]:
     try:
-        array = np.asarray(item)
-    except ValueError as error:
-        raise BatchError(f"{_place(field)}item {at} is a ragged list", field=field) from error
-    if array.dtype == np.float64 and not _holds_numpy(item):
-        return array.astype(np.float32)
-    return array
+        if isinstance(item, np.ndarray | np.generic):
+            array = np.asarray(item)
+            return array.astype(DType.from_numpy(array.dtype).numpy.newbyteorder("="), copy=False)
+        if isinstance(item, list):
+            return TensorData.of(item).array
+    except (DTypeError, ShapeError) as error:
+        raise BatchError(f"{_place(field)}item {at}: {error}", field=field) from error
+    raise BatchError(
+        f"{_place(field)}item {at} is of type {type(item).__name__}, which does not stack; "
+        "write a batcher for it",
+        field=field,
+    )
 
 
-def _holds_numpy(item: Any) -> bool:
-    """A list of NumPy numbers keeps their dtype; only Python's own float becomes f32."""
-    while isinstance(item, list) and item:
-        item = item[0]
-    return isinstance(item, np.ndarray | np.generic)
-
-
-def _join(arrays: list[np.ndarray[Any, Any]], field: str) -> np.ndarray[Any, Any]:
+def _join(arrays: list[Array], field: str) -> Array:
     first = arrays[0]
     for at, array in enumerate(arrays):
         if array.shape != first.shape:
@@ -151,7 +143,7 @@ def _same_kind(items: Sequence[Any], kind: type, named: str, field: str) -> None
     for at, item in enumerate(items):
         if not isinstance(item, kind):
             raise BatchError(
-                f"{_place(field)}item {at} is a {type(item).__name__}, item 0 is {named}",
+                f"{_place(field)}item {at} is of type {type(item).__name__}, item 0 is {named}",
                 field=field,
             )
 
@@ -160,8 +152,8 @@ def _same_type(items: Sequence[Any], field: str) -> None:
     for at, item in enumerate(items):
         if type(item) is not type(items[0]):
             raise BatchError(
-                f"{_place(field)}item {at} is a {type(item).__name__}, "
-                f"item 0 is a {type(items[0]).__name__}",
+                f"{_place(field)}item {at} is of type {type(item).__name__}, "
+                f"item 0 of type {type(items[0]).__name__}",
                 field=field,
             )
 
