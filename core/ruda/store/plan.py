@@ -154,8 +154,9 @@ def path_problems(path: Path, *, overwrite: bool) -> tuple[PlanProblem, ...]:
         found = os.stat(path)
     except FileNotFoundError:
         return _parent_problems(Path(os.path.realpath(path)).parent)
-    except OSError as error:
-        return (PlanProblem(f"the target cannot be reached: {error.strerror or error}"),)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        why = getattr(error, "strerror", None) or error
+        return (PlanProblem(f"the target cannot be reached: {why}"),)
     if stat.S_ISDIR(found.st_mode):
         return (PlanProblem("the target is a folder; name a file in it"),)
     if not stat.S_ISREG(found.st_mode):

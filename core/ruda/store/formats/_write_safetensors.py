@@ -110,7 +110,7 @@ def _problems(index: TensorIndex, metadata: Mapping[str, str]) -> list[PlanProbl
     if ids:
         found.append(
             PlanProblem(
-                f"{ids} parameter ids are not carried over: safetensors has no place for them",
+                f"the parameter ids ({ids}) are not carried over: safetensors has no place for them",
                 blocking=False,
             )
         )
@@ -118,7 +118,8 @@ def _problems(index: TensorIndex, metadata: Mapping[str, str]) -> list[PlanProbl
     if scalars:
         found.append(
             PlanProblem(
-                f"{len(scalars)} scalars are not carried over: safetensors has no place for them",
+                f"the scalars ({len(scalars)}) are not carried over: "
+                "safetensors has no place for them",
                 blocking=False,
             )
         )

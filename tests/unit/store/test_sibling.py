@@ -1,0 +1,166 @@
+"""The temporary file: removed when its writer is gone, left alone while it lives."""
+
+import errno
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from ruda.errors import SaveError
+from ruda.store import save
+from ruda.store._sibling import Sibling, remove_stale
+from ruda.store.formats.rudapack import RudapackFormat
+from ruda.store.index import TensorIndex
+from ruda.store.snapshot import TensorSnapshot
+
+DEAD = 2**22 + 1
+"""A process number that Linux does not give out."""
+
+
+def index_of(count=10):
+    values = np.arange(count, dtype=np.float32)
+    return TensorIndex.of([TensorSnapshot.from_array("w", values)], format="memory")
+
+
+def test_the_name_says_whose_it_is(tmp_path):
+    with Sibling(tmp_path / "m.bpk") as sibling:
+        assert re.fullmatch(rf"\.m\.bpk\.ruda-{os.getpid()}-[0-9a-f]{{8}}\.tmp", sibling.path.name)
+        assert sibling.path.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_longest_file_name_can_be_saved(tmp_path):
+    path = tmp_path / ("é" * 125 + ".bpk")
+    save(index_of(), path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+LEFT = [
+    pytest.param(f".m.bpk.ruda-{DEAD}-0123abcd.tmp", True, id="dead"),
+    pytest.param(f".other.safetensors.ruda-{DEAD}-0123abcd.tmp", True, id="of another target"),
+    pytest.param(f".m.bpk.ruda-{os.getpid()}-0123abcd.tmp", False, id="about to be locked"),
+    pytest.param(f"m.bpk.ruda-{DEAD}-0123abcd.tmp", False, id="no dot"),
+    pytest.param(f".m.bpk.ruda-{DEAD}-0123abc.tmp", False, id="other pattern"),
+]
+
+
+@pytest.mark.parametrize(("name", "removed"), LEFT)
+def test_what_the_next_save_removes(tmp_path, name, removed):
+    (tmp_path / name).touch()
+    save(index_of(), tmp_path / "m.bpk")
+    assert (tmp_path / name).exists() is not removed
+
+
+def test_a_file_of_a_dead_writer_whose_number_lives_on(tmp_path):
+    left = tmp_path / f".m.bpk.ruda-{os.getpid()}-0123abcd.tmp"
+    left.write_bytes(b"not locked by anyone")
+    remove_stale(tmp_path)
+    assert not left.exists()
+
+
+def test_a_live_writer_is_left_alone(tmp_path):
+    with Sibling(tmp_path / "m.bpk") as sibling:
+        sibling.file.write(b"x")
+        sibling.file.flush()
+        save(index_of(), tmp_path / "n.bpk")
+        assert sibling.path.exists()
+
+
+NO_LOCKS = [pytest.param(DEAD, True, id="dead"), pytest.param(os.getpid(), False, id="alive")]
+
+
+@pytest.mark.parametrize(("process", "removed"), NO_LOCKS)
+def test_without_locks_the_process_number_decides(tmp_path, monkeypatch, process, removed):
+    left = tmp_path / f".m.bpk.ruda-{process}-0123abcd.tmp"
+    left.write_bytes(b"x")
+
+    def refuse(handle, operation):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    save(index_of(), tmp_path / "m.bpk")
+    assert left.exists() is not removed
+
+
+def test_a_folder_that_cannot_be_listed_is_none_of_its_business(tmp_path):
+    remove_stale(tmp_path / "gone")
+
+
+def test_a_folder_that_does_not_sync_is_no_failure(tmp_path, monkeypatch):
+    real = os.fsync
+
+    def refuse_folders(handle):
+        if os.path.isdir(f"/proc/self/fd/{handle}"):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", refuse_folders)
+    save(index_of(), tmp_path / "m.bpk")
+    assert (tmp_path / "m.bpk").exists()
+
+
+def test_a_target_in_no_folder(tmp_path):
+    with pytest.raises(SaveError, match=r"no file can be made in .*none: No such file"):
+        Sibling(tmp_path / "none" / "m.bpk")
+
+
+CHILD = """
+import sys, time
+import numpy as np
+from ruda.store import save
+from ruda.store.index import TensorIndex
+from ruda.store.snapshot import TensorSnapshot
+
+class Slow:
+    seen = 0
+    def check(self):
+        self.seen += 1
+        if self.seen > int(sys.argv[2]):
+            print("ready", flush=True)
+            time.sleep(60)
+    def report(self, progress):
+        pass
+
+values = [np.full(1 << 20, n, np.float32) for n in range(4)]
+index = TensorIndex.of(
+    [TensorSnapshot.from_array(str(n), v) for n, v in enumerate(values)], format="memory"
+)
+save(index, sys.argv[1], overwrite=True, monitor=Slow())
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals as POSIX has them")
+@pytest.mark.parametrize(("checks", "tensors"), [(0, 1), (2, 1), (4, 1), (5, 1), (6, 4)])
+def test_a_killed_save_leaves_a_whole_file_and_the_next_one_tidies_up(tmp_path, checks, tensors):
+    target = tmp_path / "m.bpk"
+    save(index_of(), target)
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(target), str(checks)], stdout=subprocess.PIPE, text=True
+    )
+    with child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    with RudapackFormat().open(target) as index:
+        assert len(index) == tensors
+    wait_for_lock_release(tmp_path)
+    save(index_of(), tmp_path / "n.bpk")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["m.bpk", "n.bpk"]
+
+
+def wait_for_lock_release(folder):
+    """The kernel drops the locks of a killed process when its last thread is gone."""
+    give_up = time.monotonic() + 10
+    while time.monotonic() < give_up:
+        remove_stale(folder)
+        if not list(folder.glob(".*.tmp")):
+            return
+        time.sleep(0.01)
