@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 HISTORY_LIMIT = 200
 """Edits that a history remembers; older ones can no longer be undone."""
 
-SettingValue = bool | int | float | str
+SettingValue = int
+"""Architectures are built with whole numbers."""
 
 
 @dataclass(frozen=True, slots=True)

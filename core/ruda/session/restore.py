@@ -102,12 +102,12 @@ def clear_state(file: Path) -> None:
 
 def recipe_of(state: DocumentState) -> tuple[Recipe, str | None]:
     """The recipe of a kept document, and a note where its text cannot be understood any more."""
-    from ruda.store import Recipe
+    from ruda.store import Recipe, recipe_from_json
 
     if not state.recipe:
         return Recipe(), None
     try:
-        return Recipe.from_json(state.recipe), None
+        return recipe_from_json(state.recipe), None
     except RudaError as error:
         return Recipe(), f"{state.path}: the recipe of the last session is not restored: {error}"
 
@@ -121,10 +121,12 @@ def target_of(state: DocumentState) -> TargetChoice | None:
 
 
 def _document_state(document: Document, *, dirty: bool) -> DocumentState:
+    from ruda.store import recipe_to_json
+
     target = document.target
     return DocumentState(
         path=str(document.path.resolve()),
-        recipe=document.recipe.to_json(),
+        recipe=recipe_to_json(document.recipe),
         target=None
         if target is None
         else TargetState(target.name, dict(target.settings), target.is_file),

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Flag, auto
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ruda.errors import RudaError
 from ruda.session.document import Document, History, TargetChoice
@@ -44,7 +44,7 @@ class OpenDataset:
     """The dataset that the Data and Run screens show."""
 
     path: Path
-    dataset: Dataset
+    dataset: Dataset[Any]
 
 
 class Session:

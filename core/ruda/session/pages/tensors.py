@@ -156,8 +156,14 @@ class TensorPage(Sequence[TensorRow]):
             shard="" if table.shards is None else table.shards[position],
             note="" if owner is None else f"shares memory with {owner}",
             keys=(table.keys[position],),
-            is_member=table.families[position] in self.opened if self.opened else False,
+            is_member=self._is_member(position),
         )
+
+    def _is_member(self, position: int) -> bool:
+        if not self.opened or self.table.families[position] not in self.opened:
+            return False
+        family = int(self.table.family_ids[position])
+        return bool(self.starts[family + 1] - self.starts[family] > 1)
 
     def _family_row(self, family: int) -> TensorRow:
         table = self.table

@@ -1,0 +1,214 @@
+"""The data screen: one page of items as pictures with labels, and what their fields hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ruda.errors import DatasetError
+from ruda.progress import SILENT, Monitor, track
+from ruda.session.pages.inspector import Fact
+from ruda.session.wording import count_text, counted, number_text, shape_text
+from ruda.tensor import DType
+
+if TYPE_CHECKING:
+    from ruda.data import Dataset
+    from ruda.session.runner import Prediction
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One item: its picture, its label, and what a model said of it."""
+
+    index: int
+    image: Array | None
+    """u8, (height, width) grey or (height, width, 3 or 4); None where the item has no picture."""
+    label: str
+    prediction: str = ""
+    correct: bool | None = None
+    """None while nothing was predicted or nothing is known."""
+    problem: str = ""
+    """Why the item could not be read; the others are shown all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPage:
+    """One page of a dataset."""
+
+    title: str
+    facts: str
+    tiles: tuple[Tile, ...]
+    fields: tuple[Fact, ...]
+    page: int
+    """From 0."""
+    pages: int
+    position: str
+    """``Page 3 of 313 · items 64–95``."""
+    indices: tuple[int, ...]
+
+
+def batch_page(
+    dataset: Dataset[Any],
+    page: int = 0,
+    *,
+    size: int = 32,
+    title: str = "",
+    predictions: Mapping[int, Prediction] | None = None,
+    monitor: Monitor = SILENT,
+) -> BatchPage:
+    """Read one page of a dataset; a page outside is the nearest there is.
+
+    An item that cannot be read becomes a tile with the reason. ``predictions`` are by item index.
+    """
+    total = len(dataset)
+    pages = max(1, -(-total // size))
+    page = min(max(0, page), pages - 1)
+    indices = tuple(range(page * size, min(total, (page + 1) * size)))
+    items, problems = _read(dataset, indices, monitor)
+    names = dataset.class_names
+    said = predictions or {}
+    tiles = tuple(_tile(i, items.get(i), problems.get(i, ""), names, said.get(i)) for i in indices)
+    classes = "" if names is None else f" · {counted(len(names), 'class', 'classes')}"
+    return BatchPage(
+        title=title or dataset.source_id,
+        facts=f"{counted(total, 'item')}{classes}",
+        tiles=tiles,
+        fields=_fields([items[i] for i in indices if i in items], names),
+        page=page,
+        pages=pages,
+        position=_position(page, pages, indices),
+        indices=indices,
+    )
+
+
+def label_text(label: Any, names: Sequence[str] | None) -> str:
+    """Name of a class number where there is one, else the label as it is; empty for None."""
+    if label is None:
+        return ""
+    if names is not None and isinstance(label, int | np.integer) and 0 <= label < len(names):
+        return names[int(label)]
+    return str(label)
+
+
+def as_picture(value: Any) -> Array | None:
+    """An item's picture as u8 (h, w) or (h, w, 3 or 4); None for what is no picture.
+
+    Floats are stretched from their smallest value to their largest; channels first are moved last.
+    """
+    if not isinstance(value, np.ndarray) or not value.size or value.dtype.kind not in "uifb":
+        return None
+    plane = value[0] if value.ndim == 3 and value.shape[0] == 1 else value
+    if plane.ndim == 3 and plane.shape[0] in (3, 4) and plane.shape[2] not in (3, 4):
+        plane = np.moveaxis(plane, 0, -1)
+    if plane.ndim == 3 and plane.shape[2] == 1:
+        plane = plane[:, :, 0]
+    if plane.ndim != 2 and (plane.ndim != 3 or plane.shape[2] not in (3, 4)):
+        return None
+    return np.ascontiguousarray(plane if plane.dtype == np.uint8 else _stretched(plane))
+
+
+def _stretched(plane: Array) -> Array:
+    wide = plane.astype(np.float64)
+    finite = wide[np.isfinite(wide)]
+    low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
+    scaled = (wide - low) / ((high - low) or 1.0) * 255
+    rounded: Array = np.nan_to_num(scaled, nan=0.0, posinf=255.0, neginf=0.0).round()
+    return rounded.astype(np.uint8)
+
+
+def _read(
+    dataset: Dataset[Any], indices: Sequence[int], monitor: Monitor
+) -> tuple[dict[int, Any], dict[int, str]]:
+    monitor.check()
+    try:
+        return dict(zip(indices, dataset.get_many(indices), strict=True)), {}
+    except DatasetError:
+        pass  # one of them is broken: read one by one to tell which
+    items: dict[int, Any] = {}
+    problems: dict[int, str] = {}
+    for index in track(indices, monitor, "items", len(indices)):
+        try:
+            items[index] = dataset[index]
+        except DatasetError as error:
+            problems[index] = str(error)
+    return items, problems
+
+
+def _tile(
+    index: int,
+    item: Any,
+    problem: str,
+    names: Sequence[str] | None,
+    said: Prediction | None,
+) -> Tile:
+    image, label = split_item(item)
+    return Tile(
+        index=index,
+        image=as_picture(image),
+        label=label_text(label, names),
+        prediction="" if said is None else said.text,
+        correct=None if said is None else said.correct,
+        problem=problem,
+    )
+
+
+def split_item(item: Any) -> tuple[Any, Any]:
+    """Picture and label of an item: a mapping with those fields, a pair, or a picture alone."""
+    if isinstance(item, Mapping):
+        return item.get("image"), item.get("label")
+    if isinstance(item, tuple) and len(item) == 2:
+        return item[0], item[1]
+    return item, None
+
+
+def _fields(items: Sequence[Any], names: Sequence[str] | None) -> tuple[Fact, ...]:
+    if not items:
+        return ()
+    facts: list[Fact] = []
+    columns: dict[str, list[Any]] = {}
+    for item in items:
+        pairs = item.items() if isinstance(item, Mapping) else {"item": item}.items()
+        for field, value in pairs:
+            columns.setdefault(field, []).append(value)
+    for field, values in columns.items():
+        facts.append(Fact(field, _field_text(values, names if field == "label" else None)))
+    return tuple(facts)
+
+
+def _field_text(values: Sequence[Any], names: Sequence[str] | None) -> str:
+    if all(isinstance(value, np.ndarray) for value in values):
+        return _arrays_text(values)
+    if all(isinstance(value, int | np.integer) for value in values):
+        if names is not None:
+            return f"{counted(len(set(values)), 'class', 'classes')} of {len(names)} on this page"
+        return f"{min(values)} … {max(values)}"
+    return counted(len(values), type(values[0]).__name__)
+
+
+def _arrays_text(arrays: Sequence[Array]) -> str:
+    shapes = {array.shape for array in arrays}
+    try:
+        dtype = DType.from_numpy(arrays[0].dtype).label
+    except TypeError:
+        dtype = str(arrays[0].dtype)
+    if len(shapes) != 1:
+        return f"{dtype}, {count_text(len(shapes))} different shapes"
+    whole = np.stack(arrays)
+    text = f"{dtype} {shape_text(whole.shape)}"
+    if whole.size and whole.dtype.kind in "uif":
+        wide = whole.astype(np.float64)
+        spread = f"min {number_text(wide.min())}, max {number_text(wide.max())}"
+        text += f", {spread}, mean {number_text(wide.mean())}, std {number_text(wide.std())}"
+    return text
+
+
+def _position(page: int, pages: int, indices: Sequence[int]) -> str:
+    if not indices:
+        return "no items"
+    span = f"items {count_text(indices[0])}–{count_text(indices[-1])}"
+    return f"Page {count_text(page + 1)} of {count_text(pages)} · {span}"

@@ -1,0 +1,225 @@
+"""The remap rules with their live effect: hits, new matches, collisions, before → after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ruda.errors import RecipeError
+from ruda.progress import SILENT, Monitor
+from ruda.session.wording import counted
+from ruda.store import KeyRemapper, RemapRule, fold
+
+if TYPE_CHECKING:
+    from ruda.nn import ModuleSpec
+    from ruda.store import Recipe
+
+EXAMPLES = 200
+"""Lines of before → after on one page; changed keys come first."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDraft:
+    """A rule as it stands in the editor; it may not be understood yet."""
+
+    pattern: str
+    replacement: str
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLine:
+    """One rule and what it does to the keys that the rules before it left."""
+
+    number: int
+    """From 1, as a person counts."""
+    draft: RuleDraft
+    hits: int
+    """Keys in which the pattern is found."""
+    new_matches: int
+    """Keys of the target that this rule lets be found, less those it loses."""
+    problem: str
+    """Why the rule cannot be used, or a warning; empty for none."""
+    position: int | None
+    """Where in the pattern the problem is."""
+    is_error: bool
+
+    @property
+    def effect(self) -> str:
+        """``122 keys, +98 matches``."""
+        return f"{counted(self.hits, 'key')}, {self.new_matches:+d} matches"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeLine:
+    """What becomes of one key, or of all keys of a family that change alike."""
+
+    before: str
+    after: str
+    count: int
+    in_target: bool | None
+    """None without a target."""
+    problem: str
+
+    @property
+    def changed(self) -> bool:
+        """True if the rules do anything to it."""
+        return self.before != self.after
+
+
+@dataclass(frozen=True, slots=True)
+class RulesPage:
+    """What the rule editor shows."""
+
+    rules: tuple[RuleLine, ...]
+    changes: tuple[ChangeLine, ...]
+    left_out: int
+    """Lines beyond the first ``EXAMPLES``."""
+    collisions: int
+    usable: bool
+    """False while any rule has an error or keys collide."""
+    summary: str
+
+
+def rules_page(
+    keys: Sequence[str],
+    rules: Sequence[RuleDraft],
+    *,
+    wanted: frozenset[str] | None = None,
+    monitor: Monitor = SILENT,
+) -> RulesPage:
+    """The effect of rules on the keys of a file.
+
+    ``wanted`` are the keys that the target finds a source under (``wanted_keys``); None without a
+    target. A rule that cannot be understood is shown with its error and has no effect.
+    """
+    lines: list[RuleLine] = []
+    understood: list[RemapRule] = []
+    current: Sequence[str] = keys
+    for number, draft in enumerate(rules, 1):
+        monitor.check()
+        line, rule, current = _rule_line(number, draft, current, wanted)
+        lines.append(line)
+        if rule is not None:
+            understood.append(rule)
+    clashes = _collisions(keys, current)
+    changes = _changes(keys, current, wanted, clashes)
+    renamed = sum(before != after for before, after in zip(keys, current, strict=True))
+    found = "" if wanted is None else f" · {len(wanted & set(current))} found by the target"
+    return RulesPage(
+        rules=tuple(lines),
+        changes=tuple(changes[:EXAMPLES]),
+        left_out=max(0, len(changes) - EXAMPLES),
+        collisions=len({clash for clash in clashes.values() if clash}),
+        usable=not any(line.is_error for line in lines) and not clashes,
+        summary=f"{renamed} of {counted(len(keys), 'key')} renamed{found}",
+    )
+
+
+def drafts_of(recipe: Recipe) -> tuple[RuleDraft, ...]:
+    """The rules of a recipe as the editor holds them."""
+    return tuple(
+        RuleDraft(rule.pattern, rule.replacement, rule.enabled) for rule in recipe.remap.rules
+    )
+
+
+def rules_of(drafts: Sequence[RuleDraft]) -> tuple[RemapRule, ...]:
+    """The rules of an editor. Raises RecipeError for the first that cannot be understood."""
+    return tuple(RemapRule(d.pattern, d.replacement, d.enabled) for d in drafts)
+
+
+def wanted_keys(spec: ModuleSpec, recipe: Recipe) -> frozenset[str]:
+    """Keys under which the target looks for its tensors: its own, and the adapters' other names."""
+    adapter = recipe.adapter()
+    found: set[str] = set()
+    for entry in spec.entries:
+        found.add(entry.key)
+        parent, dot, leaf = entry.key.rpartition(".")
+        kind = _kind(entry.containers)
+        other = adapter.alternative_name(leaf, kind)
+        if other is not None:
+            found.add(f"{parent}{dot}{other}")
+    return frozenset(found)
+
+
+def _kind(containers: Sequence[str]) -> str | None:
+    for entry in reversed(containers):
+        kind, _, name = entry.partition(":")
+        if kind in ("Struct", "Enum") and name:
+            return name
+    return None
+
+
+def _rule_line(
+    number: int, draft: RuleDraft, keys: Sequence[str], wanted: frozenset[str] | None
+) -> tuple[RuleLine, RemapRule | None, Sequence[str]]:
+    try:
+        rule = RemapRule(draft.pattern, draft.replacement, draft.enabled)
+        # The plan of one rule refuses patterns that would take forever on these keys.
+        plan = KeyRemapper((RemapRule(draft.pattern, draft.replacement),)).plan(keys)
+    except RecipeError as error:
+        line = RuleLine(number, draft, 0, 0, str(error), error.position, is_error=True)
+        return line, None, keys
+    after = [change.after for change in plan.changes]
+    hits = sum(map(rule.hits, keys))
+    gained = 0 if wanted is None else len(wanted & set(after)) - len(wanted & set(keys))
+    problem = ""
+    if not hits:
+        problem = "matches nothing"
+    elif after == list(keys):
+        problem = "changes nothing"
+    line = RuleLine(number, draft, hits, gained, problem, None, is_error=False)
+    return line, rule, after if draft.enabled else keys
+
+
+def _collisions(before: Sequence[str], after: Sequence[str]) -> dict[int, str]:
+    """Position of every key that would share its new name → a key it shares it with."""
+    places: dict[str, list[int]] = {}
+    for position, key in enumerate(after):
+        places.setdefault(key, []).append(position)
+    found: dict[int, str] = {}
+    for shared in places.values():
+        if len(shared) > 1:
+            for position in shared:
+                other = shared[0] if position != shared[0] else shared[1]
+                found[position] = before[other]
+    return found
+
+
+def _changes(
+    before: Sequence[str],
+    after: Sequence[str],
+    wanted: frozenset[str] | None,
+    clashes: dict[int, str],
+) -> list[ChangeLine]:
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for position, (old, new) in enumerate(zip(before, after, strict=True)):
+        hit = None if wanted is None else new in wanted
+        alone = position in clashes or not new
+        likeness = (position,) if alone else (fold(old), fold(new), hit, old == new)
+        groups.setdefault(likeness, []).append(position)
+    lines = [_change_line(places, before, after, wanted, clashes) for places in groups.values()]
+    return sorted(lines, key=lambda line: (not line.problem, not line.changed))
+
+
+def _change_line(
+    places: Sequence[int],
+    before: Sequence[str],
+    after: Sequence[str],
+    wanted: frozenset[str] | None,
+    clashes: dict[int, str],
+) -> ChangeLine:
+    first = places[0]
+    old, new = before[first], after[first]
+    problem = f"collides with {clashes[first]}" if first in clashes else ""
+    if not new:
+        problem = "the name would be empty"
+    several = len(places) > 1
+    return ChangeLine(
+        before=fold(old) if several else old,
+        after=fold(new) if several else new,
+        count=len(places),
+        in_target=None if wanted is None else new in wanted,
+        problem=problem,
+    )

@@ -1,0 +1,171 @@
+"""The save sheet: what will be written and what that does to the values, before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ruda.session.wording import counted, shapes_text, size_text
+from ruda.store import fold
+from ruda.tensor import CastCounts
+
+if TYPE_CHECKING:
+    from ruda.store import SavePlan, SaveResult, TensorIndex, TensorSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class DTypeShare:
+    """Tensors and bytes of one element type."""
+
+    dtype: str
+    tensors: int
+    nbytes: int
+
+    @property
+    def text(self) -> str:
+        """``f16 12 tensors, 1.08 MB``."""
+        return f"{self.dtype} {counted(self.tensors, 'tensor')}, {size_text(self.nbytes)}"
+
+
+@dataclass(frozen=True, slots=True)
+class SaveLine:
+    """What is done to one tensor, or to several of a family alike."""
+
+    key: str
+    count: int
+    shape: str
+    dtype: str
+    """``f32``, or ``f32 → f16``."""
+    what: str
+    nbytes: int
+    module: str
+
+
+@dataclass(frozen=True, slots=True)
+class SavePlanPage:
+    """What the save sheet shows before anything is written."""
+
+    path: str
+    format: str
+    size_before: int
+    size_after: int
+    peak: int
+    dtypes_before: tuple[DTypeShare, ...]
+    dtypes_after: tuple[DTypeShare, ...]
+    lines: tuple[SaveLine, ...]
+    left_out: int
+    """Tensors of the source that are not in the new file."""
+    blockers: tuple[str, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    """What was inferred or decided on the way, in sentences."""
+    summary: str
+    """``18 tensors · 1.20 MB → 0.60 MB · needs 2.10 MB of memory``."""
+
+    @property
+    def can_save(self) -> bool:
+        """True if nothing forbids it."""
+        return not self.blockers
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPage:
+    """What the save sheet shows after a file was written."""
+
+    title: str
+    size: int
+    casts: CastCounts
+    cast_text: str
+    worst: tuple[str, ...]
+    """Families that lost values, with the counts."""
+    warnings: tuple[str, ...]
+    verified: bool
+
+
+def save_plan_page(plan: SavePlan, source: TensorIndex) -> SavePlanPage:
+    """The plan of saving what a recipe made of ``source``. Reads nothing."""
+    view = plan.index
+    before = sum(snapshot.nbytes for snapshot in source.values())
+    known = set(source.notes)
+    peak = f"needs {size_text(plan.peak_bytes)} of memory"
+    sizes = f"{size_text(before)} → {size_text(plan.tensor_bytes)}"
+    return SavePlanPage(
+        path=str(plan.path),
+        format=plan.format,
+        size_before=before,
+        size_after=plan.file_size,
+        peak=plan.peak_bytes,
+        dtypes_before=dtype_shares(source.values()),
+        dtypes_after=dtype_shares(view.values()),
+        lines=save_lines(source, view),
+        left_out=max(0, len(source) - len(view)),
+        blockers=tuple(str(problem) for problem in plan.blockers),
+        warnings=tuple(str(problem) for problem in plan.warnings),
+        notes=tuple(note for note in view.notes if note not in known),
+        summary=f"{counted(len(view), 'tensor')} · {sizes} · {peak}",
+    )
+
+
+def saved_page(result: SaveResult) -> SavedPage:
+    """What was written, and which values the casts lost."""
+    total = CastCounts()
+    families: dict[str, CastCounts] = {}
+    for key, counts in result.casts.items():
+        total += counts
+        if not counts.clean or counts.subnormal:
+            family = fold(key)
+            families[family] = families.get(family, CastCounts()) + counts
+    checked = ", read back and compared" if result.verified else ""
+    return SavedPage(
+        title=f"Saved {result.path.name}, {size_text(result.nbytes)}{checked}",
+        size=result.nbytes,
+        casts=total,
+        cast_text=cast_text(total),
+        worst=tuple(f"{family}: {cast_text(counts)}" for family, counts in families.items()),
+        warnings=tuple(str(problem) for problem in result.warnings),
+        verified=result.verified,
+    )
+
+
+def cast_text(counts: CastCounts) -> str:
+    """``1 200 values cast: overflow 0, underflow 3, subnormal 12``."""
+    if not counts.numel:
+        return "no value was cast"
+    values = counted(counts.numel, "value")
+    losses = f"overflow {counts.overflow}, underflow {counts.underflow}"
+    return f"{values} cast: {losses}, subnormal {counts.subnormal}"
+
+
+def dtype_shares(snapshots: Iterable[TensorSnapshot]) -> tuple[DTypeShare, ...]:
+    """Tensors and bytes per element type, the largest first."""
+    counts: dict[str, int] = {}
+    sizes: dict[str, int] = {}
+    for snapshot in snapshots:
+        label = snapshot.dtype.label
+        counts[label] = counts.get(label, 0) + 1
+        sizes[label] = sizes.get(label, 0) + snapshot.nbytes
+    order = sorted(counts, key=lambda label: (-sizes[label], label))
+    return tuple(DTypeShare(label, counts[label], sizes[label]) for label in order)
+
+
+def save_lines(source: TensorIndex, view: TensorIndex) -> tuple[SaveLine, ...]:
+    """What is done to every tensor, alike ones of a family together, in order of the new file."""
+    groups: dict[tuple[object, ...], list[TensorSnapshot]] = {}
+    for snapshot in view.values():
+        likeness = (fold(snapshot.key), snapshot.trail, snapshot.dtype, snapshot.container)
+        groups.setdefault(likeness, []).append(snapshot)
+    return tuple(_save_line(members) for members in groups.values())
+
+
+def _save_line(members: list[TensorSnapshot]) -> SaveLine:
+    first = members[0]
+    return SaveLine(
+        key=fold(first.key) if len(members) > 1 else first.key,
+        count=len(members),
+        shape=shapes_text(member.shape for member in members),
+        dtype=first.dtype.label,
+        what=" · ".join(first.trail),
+        nbytes=sum(member.nbytes for member in members),
+        module=first.container or "",
+    )

@@ -1,0 +1,30 @@
+"""The five statuses as they are shown everywhere: word, shape and what they mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ruda.store import Status
+
+
+@dataclass(frozen=True, slots=True)
+class StatusLook:
+    """Word and glyph of a status; the glyph is a shape that needs no colour to be told apart."""
+
+    word: str
+    glyph: str
+    meaning: str
+
+
+LOOKS: dict[Status, StatusLook] = {
+    Status.APPLIED: StatusLook("Applied", "●", "the target takes this tensor"),
+    Status.SKIPPED: StatusLook("Skipped", "◐", "a filter or your decision left it out"),
+    Status.MISSING: StatusLook(
+        "Missing", "▲", "nothing in the source; the target keeps its initial value"
+    ),
+    Status.UNUSED: StatusLook("Unused", "■", "in the source, wanted by nobody"),
+    Status.ERROR: StatusLook("Error", "✖", "names matched, but it cannot be applied"),
+}
+
+PROBLEMS = (Status.ERROR, Status.MISSING, Status.UNUSED)
+"""Statuses that a person looks at one by one."""

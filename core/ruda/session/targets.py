@@ -1,0 +1,86 @@
+"""Targets: from a choice (a name with settings, or a file) to what a diff or a load needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ruda.errors import RecipeError, SettingError
+from ruda.progress import SILENT, Monitor
+from ruda.session.document import SettingValue, TargetChoice
+
+if TYPE_CHECKING:
+    from ruda.models import Architecture
+    from ruda.nn import Module, ModuleSpec
+    from ruda.store import TensorIndex
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """A resolved target: an ``architecture`` with its ``model``, or the ``index`` of a file."""
+
+    choice: TargetChoice
+    architecture: Architecture | None = None
+    model: Module | None = None
+    index: TensorIndex | None = None
+
+    @property
+    def expectation(self) -> Module | TensorIndex:
+        """What ``diff`` compares against."""
+        found = self.index if self.model is None else self.model
+        if found is None:
+            raise RecipeError(f"{self.choice.name}: an empty target")
+        return found
+
+    @property
+    def spec(self) -> ModuleSpec | None:
+        """What the model expects, for ``convert``; None for a weights file."""
+        from ruda.nn import ModuleSpec
+
+        return None if self.model is None else ModuleSpec.of(self.model)
+
+
+def parse_target(name: str, words: Iterable[str] = ()) -> TargetChoice:
+    """A target as it stands on a command line: a registered name, or a path of a weights file.
+
+    ``words`` are ``key=value`` settings. Raises SettingError for a word without ``=``, settings
+    of a file, and UnknownArchitectureError for what is neither.
+    """
+    from ruda.models import architectures, get
+
+    settings = dict(parse_setting(word) for word in words)
+    if name not in {architecture.name for architecture in architectures()}:
+        if Path(name).exists() or Path(name).suffix:
+            return TargetChoice.of(name, settings, is_file=True)
+        get(name)
+    return TargetChoice.of(name, settings)
+
+
+def parse_setting(word: str) -> tuple[str, SettingValue]:
+    """``key=value`` with the value as a whole number. Raises SettingError."""
+    key, sign, text = word.partition("=")
+    if not sign or not key:
+        raise SettingError(f"expected KEY=VALUE, got {word!r}")
+    try:
+        return key, int(text)
+    except ValueError:
+        raise SettingError(f"{key}: expected a whole number, got {text!r}") from None
+
+
+def resolve(choice: TargetChoice, *, monitor: Monitor = SILENT) -> Target:
+    """The target of a choice: builds the model (cheap, no values) or opens the file.
+
+    Raises UnknownArchitectureError, SettingError, ModelError, or the StoreError of the file.
+    """
+    if choice.is_file:
+        from ruda.store import open_store
+
+        return Target(choice, index=open_store(choice.name, monitor=monitor))
+    from ruda.models import get
+
+    architecture = get(choice.name)
+    return Target(
+        choice, architecture=architecture, model=architecture.build(**dict(choice.settings))
+    )
