@@ -1,0 +1,25 @@
+"""The registered architectures, by name."""
+
+from __future__ import annotations
+
+import difflib
+
+from ruda.errors import UnknownArchitectureError
+from ruda.models.architecture import Architecture
+from ruda.models.mnist import BURN_MNIST, DIGITS, IMPORT_MNIST
+
+_ALL = (BURN_MNIST, IMPORT_MNIST, DIGITS)
+
+
+def architectures() -> tuple[Architecture, ...]:
+    """All registered architectures, in the order they are shown."""
+    return _ALL
+
+
+def get(name: str) -> Architecture:
+    """The architecture of this name. Raises UnknownArchitectureError with the nearest name."""
+    found = {architecture.name: architecture for architecture in _ALL}
+    if name not in found:
+        near = difflib.get_close_matches(name, found, n=1)
+        raise UnknownArchitectureError(name, nearest=near[0] if near else None)
+    return found[name]

@@ -1,0 +1,55 @@
+"""ModuleSpec: what a model expects of a file, without any values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ruda.nn.module import Module
+from ruda.nn.param_id import ParamId
+from ruda.tensor import DType
+
+
+@dataclass(frozen=True, slots=True)
+class ParamSpec:
+    """Key, shape, dtype and owners of one expected tensor."""
+
+    key: str
+    shape: tuple[int, ...]
+    dtype: DType
+    containers: tuple[str, ...] = ()
+    param_id: ParamId | None = None
+    """The identity where the model has one already; a fresh model has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleSpec:
+    """Everything a model expects, in the order of declaration."""
+
+    entries: tuple[ParamSpec, ...]
+
+    def __iter__(self) -> Iterator[ParamSpec]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def by_key(self) -> dict[str, ParamSpec]:
+        """The entries under their keys, in order."""
+        return {entry.key: entry for entry in self.entries}
+
+    @classmethod
+    def of(cls, module: Module) -> ModuleSpec:
+        """What this module expects. Makes no values."""
+        return cls(
+            tuple(
+                ParamSpec(
+                    key=entry.key,
+                    shape=entry.param.shape,
+                    dtype=entry.param.dtype,
+                    containers=entry.containers,
+                    param_id=entry.param.known_id,
+                )
+                for entry in module.walk()
+            )
+        )
