@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ruda.nn import Module, Param
 from ruda.store.index import TensorIndex
 from ruda.store.select import PathFilter
-from ruda.store.snapshot import TensorSnapshot
-
-if TYPE_CHECKING:
-    from ruda.nn import Module, Param
+from ruda.store.snapshot import ArraySource, TensorSnapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +27,7 @@ class ParamSource:
 
     def read(self) -> np.ndarray[Any, Any]:
         """The parameter's values in the carrier dtype, contiguous; a view where they are."""
-        values = self.param.value().numpy()
-        return np.ascontiguousarray(values, values.dtype.newbyteorder("<")).reshape(values.shape)
+        return ArraySource(self.param.data().array).read()
 
 
 def collect(
@@ -63,7 +60,7 @@ def _snapshots(module: Module, select: PathFilter, skip: bool) -> Iterator[Tenso
             key=key,
             dtype=param.dtype,
             shape=tuple(param.shape),
-            nbytes=param.dtype.nbytes(_numel(param.shape)),
+            nbytes=param.dtype.nbytes(param.numel),
             source=ParamSource(param),
             containers=containers,
             param_id=param.id,
@@ -82,10 +79,3 @@ def without_variants(key: str, containers: tuple[str, ...]) -> tuple[str, tuple[
         if not container.startswith("Enum:")
     ]
     return ".".join(s for s, _ in kept), tuple(c for _, c in kept)
-
-
-def _numel(shape: tuple[int, ...]) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count

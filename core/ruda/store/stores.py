@@ -18,26 +18,27 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, Unpack
+from typing import Any, ClassVar, Self, TypedDict, Unpack
 
 import numpy as np
 
 from ruda import __version__
 from ruda.errors import FileAccessError, SaveError, SettingError
+from ruda.nn import Module, ParamEntry
 from ruda.progress import SILENT, Monitor
 from ruda.store.adapt import ModuleAdapter, PyTorchToRuda
+from ruda.store.applying import apply
 from ruda.store.collect import collect, without_variants
 from ruda.store.index import TensorIndex
 from ruda.store.mapped import with_mapped_values
+from ruda.store.opening import open_store
 from ruda.store.plan import lay_out, plan_save, refuse_blockers
+from ruda.store.recipe import Recipe
 from ruda.store.remap import KeyRemapper
+from ruda.store.result import ApplyResult
 from ruda.store.select import PathFilter, Predicate
 from ruda.store.snapshot import TensorSnapshot
 from ruda.store.writer import SaveResult, to_bytes, write
-
-if TYPE_CHECKING:
-    from ruda.nn import Module, ParamEntry
-    from ruda.store.result import ApplyResult
 
 
 class StoreKeywords(TypedDict, total=False):
@@ -83,7 +84,7 @@ class StoreOptions:
     auto_extension: bool = False
     """Append the format's suffix to a path that has none."""
     zero_copy: bool = False
-    """Values of loaded parameters view the file's memory map instead of being copied."""
+    """Read through the file's memory map: snapshots are views, parameters are copied once."""
 
 
 @dataclass(slots=True)
@@ -226,9 +227,6 @@ class ModuleStore:
         Raises LoadError when ``validate`` or ``allow_partial`` forbids the result; the module is
         untouched then.
         """
-        from ruda.store.applying import apply
-        from ruda.store.recipe import Recipe
-
         options = self.options
         recipe = Recipe(
             select=options.filter,
@@ -248,8 +246,6 @@ class ModuleStore:
 
     def open(self, *, monitor: Monitor = SILENT) -> TensorIndex:
         """Index of the store as it is, nothing renamed. Raises FormatError and FileAccessError."""
-        from ruda.store.opening import open_store
-
         key = self.options.top_level_key
         if self._memory is None:
             index = open_store(self._source(), top_level_key=key, monitor=monitor)
@@ -323,7 +319,7 @@ class WritableStore(ModuleStore):
         return write(plan, monitor=monitor)
 
     def zero_copy(self, enabled: bool = True) -> Self:
-        """Let loaded values view the file's memory map instead of copying them."""
+        """Read through the file's memory map: snapshots are views, parameters are copied once."""
         return self._with(zero_copy=enabled)
 
     def _outgoing(self, module: Module) -> TensorIndex:
@@ -433,8 +429,6 @@ class _WithoutVariants:
 
 def _open_bytes(data: bytes, suffix: str, key: str | None, monitor: Monitor) -> TensorIndex:
     """Index of a file that exists in memory only; it lies in a temporary folder while open."""
-    from ruda.store.opening import open_store
-
     folder = Path(tempfile.mkdtemp(prefix="ruda-"))
     try:
         path = folder / f"memory{suffix}"
