@@ -39,6 +39,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 GZIP_MAX_RATIO = 1032
 """Deflate cannot grow a byte into more than this; a header that asks for more lies."""
 READ_BYTES = 1 << 20
+MAX_AXES = 32
 
 _TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _CODES = {np.dtype(text).newbyteorder("<"): code for code, text in _TYPES.items()}
@@ -261,7 +262,7 @@ def write_idx(path: Path | str, array: np.ndarray[Any, Any]) -> None:
     or a rank that the format does not have.
     """
     code = _CODES.get(array.dtype.newbyteorder("<"))
-    if code is None or not 1 <= array.ndim <= 255:
+    if code is None or not 1 <= array.ndim <= MAX_AXES:
         raise SettingError(f"IDX has no {array.dtype} of shape {array.shape}")
     header = struct.pack(f">BBBB{array.ndim}I", 0, 0, code, array.ndim, *array.shape)
     content = header + array.astype(_TYPES[code], copy=False).tobytes()
@@ -306,14 +307,17 @@ def _read_header(stream: _Stream, path: Path) -> tuple[np.dtype[Any], tuple[int,
             f"type {magic[2]:02x} is not an IDX type; known: {known}", path=path, offset=2
         )
     rank = magic[3]
-    if rank == 0:
-        raise HeaderError("an IDX array has at least 1 axis, got 0", path=path, offset=3)
+    if not 1 <= rank <= MAX_AXES:
+        raise HeaderError(f"1 to {MAX_AXES} axes can be read, got {rank}", path=path, offset=3)
     sizes = stream.read(4 * rank)
     if len(sizes) < 4 * rank:
         raise TruncatedFileError(
             f"{rank} axes take {4 * rank} bytes, got {len(sizes)}", path=path, offset=4
         )
-    return np.dtype(_TYPES[magic[2]]), struct.unpack(f">{rank}I", sizes)
+    dtype, shape = np.dtype(_TYPES[magic[2]]), struct.unpack(f">{rank}I", sizes)
+    if math.prod(filter(None, shape)) * dtype.itemsize >= 1 << 63:  # an empty axis hides nothing
+        raise HeaderError(f"shape {shape} is larger than any array", path=path, offset=4)
+    return dtype, shape
 
 
 def _read_exactly(
