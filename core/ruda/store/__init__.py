@@ -15,8 +15,12 @@ from ruda.store.convert import convert
 from ruda.store.diff import diff
 from ruda.store.diff_report import Coverage, DiffReport, Family, Hint
 from ruda.store.diff_rows import Cause, DiffRow, Flag, Nearest, Status, TargetParam, fold
+from ruda.store.filerange import FileRange
+from ruda.store.format import ModelFormat
 from ruda.store.half import HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter
+from ruda.store.index import TensorIndex, TreeNode
 from ruda.store.layout import PlannedTensor, PlanProblem
+from ruda.store.opening import available_formats, open_store
 from ruda.store.plan import SavePlan, plan_save
 from ruda.store.recipe import Action, CastPolicy, CastScope, Decision, Recipe
 from ruda.store.recipe_file import (
@@ -37,6 +41,7 @@ from ruda.store.remap import (
 )
 from ruda.store.result import ApplyIssue, ApplyResult, MissingParam
 from ruda.store.select import PathFilter
+from ruda.store.snapshot import ArraySource, Origin, TensorSnapshot, TensorSource
 from ruda.store.stores import PytorchStore, RudapackStore, SafetensorsStore, StoreOptions
 from ruda.store.targets import Target
 from ruda.store.transforms import chunks_with_counts, read_with_counts
@@ -46,6 +51,7 @@ __all__ = [
     "Action",
     "ApplyIssue",
     "ApplyResult",
+    "ArraySource",
     "CastPolicy",
     "CastScope",
     "Cause",
@@ -56,6 +62,7 @@ __all__ = [
     "DiffReport",
     "DiffRow",
     "Family",
+    "FileRange",
     "Flag",
     "FloatCastAdapter",
     "HALF_MODULES",
@@ -66,8 +73,10 @@ __all__ = [
     "KeyChange",
     "KeyRemapper",
     "MissingParam",
+    "ModelFormat",
     "ModuleAdapter",
     "Nearest",
+    "Origin",
     "PathFilter",
     "PlanProblem",
     "PlannedTensor",
@@ -85,8 +94,13 @@ __all__ = [
     "StoreOptions",
     "Target",
     "TargetParam",
+    "TensorIndex",
+    "TensorSnapshot",
+    "TensorSource",
+    "TreeNode",
     "adapter_names",
     "apply",
+    "available_formats",
     "chunks_with_counts",
     "collect",
     "compact_indices",
@@ -94,6 +108,7 @@ __all__ = [
     "diff",
     "fold",
     "infer_containers",
+    "open_store",
     "plan_save",
     "read_recipe",
     "read_with_counts",

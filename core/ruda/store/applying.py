@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ruda.errors import LoadError, RudaError
+from ruda.nn import Module
 from ruda.progress import SILENT, Monitor, track
 from ruda.store.diff import diff
 from ruda.store.diff_report import DiffReport
@@ -20,10 +20,6 @@ from ruda.store.transforms import read_with_counts
 from ruda.tensor import CastCounts
 
 
-class _Loadable(Protocol):
-    def walk(self) -> Iterator[Any]: ...
-
-
 class _Staged(NamedTuple):
     """Values that were read and wait for all the others."""
 
@@ -33,7 +29,7 @@ class _Staged(NamedTuple):
 
 def apply(
     source: TensorIndex,
-    module: _Loadable,
+    module: Module,
     *,
     recipe: Recipe | None = None,
     allow_partial: bool = False,
@@ -71,6 +67,7 @@ def _stage(
         if row.status is Status.APPLIED and row.adapted is not None:
             try:
                 values, counts = read_with_counts(row.adapted)
+                values = _owned(values)
             except (RudaError, OSError, MemoryError) as error:
                 fact = str(error) or type(error).__name__
                 rows.append(replace(row, status=Status.ERROR, cause=Cause.LOAD, detail=fact))
@@ -80,6 +77,13 @@ def _stage(
             staged.append(_Staged(row, values))
         rows.append(row)
     return replace(report, rows=tuple(rows)), staged, total
+
+
+def _owned(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The values in memory of their own, so that assigning them later cannot run out of it."""
+    if values.base is None and values.flags.c_contiguous and values.dtype.isnative:
+        return values
+    return np.array(values, values.dtype.newbyteorder("="), order="C")
 
 
 def _refuse(

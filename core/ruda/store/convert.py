@@ -14,6 +14,7 @@ from ruda.store.index import TensorIndex
 from ruda.store.recipe import Recipe
 from ruda.store.snapshot import TensorSnapshot
 from ruda.store.targets import Target, expected_of
+from ruda.store.transforms import relabelled
 
 
 def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None) -> TensorIndex:
@@ -31,7 +32,7 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
     changes = recipe.remap.remap(source)
     renamed = {
         change.after: _renamed(snapshot, change.after)
-        for change, snapshot in zip(changes, source.values(), strict=True)
+        for change, snapshot in zip(changes, source.snapshots.values(), strict=True)
     }
     labelled, notes = _labelled(renamed, recipe, target)
     adapter = recipe.adapter()
@@ -39,7 +40,7 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
     origin: dict[str, TensorSnapshot] = {}
     failures: list[AdapterError] = []
     select, skipped = recipe.select, recipe.skipped_keys
-    for snapshot, original in zip(labelled, source.values(), strict=True):
+    for snapshot, original in zip(labelled, source.snapshots.values(), strict=True):
         try:
             adapted = adapter.adapt(snapshot)
         except AdapterError as error:
@@ -71,7 +72,7 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
 
 
 def _renamed(snapshot: TensorSnapshot, key: str) -> TensorSnapshot:
-    return snapshot if snapshot.key == key else snapshot.renamed(key)
+    return relabelled(snapshot, key, snapshot.containers)
 
 
 def _labelled(
@@ -90,7 +91,7 @@ def _labelled(
         known |= {key: value for key, value in inferred.containers.items() if key in rest}
         notes = (*notes, *inferred.notes)
     labelled = [
-        replace(snapshot, containers=known[key]) if key in known else snapshot
+        relabelled(snapshot, key, known[key]) if key in known else snapshot
         for key, snapshot in renamed.items()
     ]
     return labelled, notes

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from functools import lru_cache
 
 from ruda.errors import AdapterError
 from ruda.progress import SILENT, Monitor
@@ -24,6 +24,7 @@ from ruda.store.recipe import Recipe
 from ruda.store.remap import Collision
 from ruda.store.snapshot import TensorSnapshot
 from ruda.store.targets import Target, expected_of
+from ruda.store.transforms import relabelled
 from ruda.tensor import DType
 
 HARMLESS = frozenset({"num_batches_tracked"})
@@ -61,13 +62,7 @@ def diff(
     )
 
 
-class _Match(NamedTuple):
-    """A source and the key that it has after the remap rules."""
-
-    snapshot: TensorSnapshot
-    name: str
-
-
+@lru_cache(maxsize=1024)
 def kind_of(containers: tuple[str, ...]) -> str | None:
     """Name of the innermost ``Struct:`` or ``Enum:`` container, or None where it is open."""
     for entry in reversed(containers):
@@ -83,6 +78,14 @@ def alternative_key(adapter: ModuleAdapter, param: TargetParam) -> str | None:
     last = param.key.rpartition(".")[2]
     other = adapter.alternative_name(last, kind_of(param.containers))
     return None if other is None else with_last_segment(param.key, other)
+
+
+def other_names(param: TargetParam) -> Iterator[str]:
+    """Keys under which some adapter, in the recipe or not, knows the parameter."""
+    for name in adapter_names():
+        other = alternative_key(adapter_named(name), param)
+        if other is not None:
+            yield other
 
 
 class _Diff:
@@ -105,18 +108,18 @@ class _Diff:
         self.skipped_keys = recipe.skipped_keys
         self.select = None if recipe.select.is_empty else recipe.select
         self.sources: dict[str, TensorSnapshot] = {}
-        self.doubles: list[_Match] = []
+        self.doubles: list[tuple[TensorSnapshot, str]] = []
         plan = recipe.remap.plan(source)
-        for change, snapshot in zip(plan.changes, source.values(), strict=True):
+        for change, snapshot in zip(plan.changes, source.snapshots.values(), strict=True):
             if self.sources.setdefault(change.after, snapshot) is not snapshot:
-                self.doubles.append(_Match(snapshot, change.after))
+                self.doubles.append((snapshot, change.after))
         self.collisions: Mapping[str, Collision] = {c.key: c for c in plan.collisions}
         self.matches = self._match()
 
-    def _match(self) -> list[_Match | None]:
-        """The source of every parameter: by its key, else by the adapter's other name for it."""
+    def _match(self) -> list[str | None]:
+        """Name in ``sources`` for every parameter: its key, else the adapter's other name."""
         sources = self.sources
-        found: list[_Match | None] = []
+        found: list[str | None] = []
         taken: set[str] = set()
         own = {param.key for param in self.params} if not self.plain else frozenset()
         for param in self.params:
@@ -129,29 +132,29 @@ class _Diff:
                 found.append(None)
             else:
                 taken.add(name)
-                found.append(_Match(sources[name], name))
+                found.append(name)
         self.unused = {name: s for name, s in sources.items() if name not in taken}
         return found
 
     def rows(self) -> list[DiffRow]:
         """All rows: the target's in its order, then the sources that are left."""
-        nearest = NearestKeys(self.unused)
+        nearest = NearestKeys(self.unused, other_names)
         rows: list[DiffRow] = []
-        for at, (param, match) in enumerate(zip(self.params, self.matches, strict=True)):
+        for at, (param, name) in enumerate(zip(self.params, self.matches, strict=True)):
             if not at % CHECK_EVERY:
                 self.monitor.check()
-            if match is not None:
-                rows.append(self._pair(param, match))
+            if name is not None:
+                rows.append(self._pair(param, name))
                 continue
             cause = self._skip_cause(param.key, param.containers)
             if cause is not None:
                 rows.append(DiffRow(Status.SKIPPED, cause, target=param))
             else:
-                near = nearest.of(param)
-                rows.append(DiffRow(Status.MISSING, Cause.NO_SOURCE, target=param, nearest=near))
+                row = DiffRow(Status.MISSING, Cause.NO_SOURCE, target=param, finder=nearest)
+                rows.append(row)
         self.monitor.check()
-        rows += [self._alone(_Match(snapshot, name)) for name, snapshot in self.unused.items()]
-        rows += [self._alone(match) for match in self.doubles]
+        rows += [self._alone(snapshot, name) for name, snapshot in self.unused.items()]
+        rows += [self._alone(snapshot, name) for snapshot, name in self.doubles]
         return rows
 
     def _skip_cause(self, key: str, containers: tuple[str, ...], also: str = "") -> Cause | None:
@@ -162,9 +165,10 @@ class _Diff:
             return Cause.FILTER
         return None
 
-    def _pair(self, param: TargetParam, match: _Match) -> DiffRow:
-        snapshot = match.snapshot
-        clash = self.collisions.get(match.name)
+    def _pair(self, param: TargetParam, name: str) -> DiffRow:
+        """Row of a parameter and the source that has its name."""
+        snapshot = self.sources[name]
+        clash = self.collisions.get(name) if self.collisions else None
         if clash is not None:
             return DiffRow(
                 Status.ERROR, Cause.COLLISION, snapshot, None, param, collision_fact(clash)
@@ -192,12 +196,7 @@ class _Diff:
         renamed = snapshot.key != param.key
         if self.plain:
             return snapshot.renamed(param.key) if renamed else snapshot
-        labelled = replace(
-            snapshot,
-            key=param.key,
-            containers=param.containers,
-            trail=(*snapshot.trail, "rename") if renamed else snapshot.trail,
-        )
+        labelled = relabelled(snapshot, param.key, param.containers)
         adapted = self.adapter.adapt(labelled)
         return adapted if adapted.key == param.key else replace(adapted, key=param.key)
 
@@ -212,9 +211,8 @@ class _Diff:
         is_linear = kind_of(param.containers) == "Linear" and param.key.endswith("weight")
         return is_linear and self.is_pytorch
 
-    def _alone(self, match: _Match) -> DiffRow:
-        """Row of a source that no target takes."""
-        snapshot, name = match
+    def _alone(self, snapshot: TensorSnapshot, name: str) -> DiffRow:
+        """Row of a source that no target takes; ``name`` is its key after the remap rules."""
         adapted = snapshot.renamed(name)
         cause = self._skip_cause(name, snapshot.containers, also=snapshot.key)
         if cause is not None:

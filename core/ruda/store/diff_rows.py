@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ruda.nn import ParamId
 from ruda.store.snapshot import TensorSnapshot
@@ -78,6 +78,13 @@ class Nearest(NamedTuple):
     same_shape: bool
 
 
+class NearestFinder(Protocol):
+    """Looks for the sources that may have been meant for a target."""
+
+    def of(self, target: TargetParam) -> tuple[Nearest, ...]:
+        """The best candidates, or nothing."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class DiffRow:
     """Source, target and status of one row; everything that is shown derives from them.
@@ -95,7 +102,8 @@ class DiffRow:
     target: TargetParam | None = None
     detail: str = ""
     """The fact behind an error, for the reason."""
-    nearest: tuple[Nearest, ...] = ()
+    finder: NearestFinder | None = field(default=None, repr=False)
+    """Who knows, for a missing row, which sources may have been meant."""
     caution: bool = False
     """True for a square matrix whose orientation nothing proves."""
 
@@ -120,6 +128,13 @@ class DiffRow:
     def target_key(self) -> str | None:
         """Key in the target."""
         return None if self.target is None else self.target.key
+
+    @property
+    def nearest(self) -> tuple[Nearest, ...]:
+        """Unused sources that may have been meant for a missing target, the best first."""
+        if self.finder is None or self.target is None:
+            return ()
+        return self.finder.of(self.target)
 
     @property
     def family(self) -> str:

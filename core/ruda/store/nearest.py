@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 
 from ruda.store.diff_report import Hint
 from ruda.store.diff_rows import Nearest, TargetParam, fold
@@ -59,25 +60,38 @@ def without_variant(key: str) -> str | None:
 class NearestKeys:
     """Answers, for missing targets, which unused source may have been meant.
 
-    Whole families are compared once; members are then found by their numbers, so that tens of
-    thousands of keys cost no more than their tens of families.
+    Nothing is compared before the first question. Whole families are compared once; members are
+    then found by their numbers, so that tens of thousands of keys cost no more than their tens of
+    families.
     """
 
-    def __init__(self, unused: Mapping[str, TensorSnapshot]) -> None:
-        """``unused`` maps the key after the recipe to the snapshot in the file."""
+    def __init__(
+        self,
+        unused: Mapping[str, TensorSnapshot],
+        other_names: Callable[[TargetParam], Iterable[str]] = lambda target: (),
+    ) -> None:
+        """``unused`` maps the key after the recipe to the snapshot in the file.
+
+        ``other_names`` gives the keys of a target under other conventions.
+        """
         self._unused = unused
-        self._families: dict[str, list[str]] = {}
-        for key in unused:
-            self._families.setdefault(fold(key), []).append(key)
+        self._other_names = other_names
         self._left = COMPARISONS
         self._ranked: dict[str, list[tuple[float, str]]] = {}
         self._chosen: dict[tuple[str, tuple[int, ...]], tuple[str, float] | None] = {}
 
     def of(self, target: TargetParam) -> tuple[Nearest, ...]:
-        """The best candidate, or nothing below the threshold. Same shapes go before others."""
-        plain = without_variant(target.key)
-        if plain is not None and plain in self._unused:
-            return (self._nearest(plain, target, jaro(plain, target.key)),)
+        """The best candidate, or nothing below the threshold.
+
+        A key that is the target's under another convention, with an enum variant left out or with
+        a prefix before it goes before keys that look alike, and same shapes before others.
+        """
+        if not self._unused:
+            return ()
+        plain = self._spelled_otherwise(target)
+        if plain is not None:
+            score = max(THRESHOLD, jaro(plain, target.key))
+            return (self._nearest(plain, target, score),)
         folded = fold(target.key)
         known = (folded, target.shape)
         if known not in self._chosen:
@@ -91,6 +105,32 @@ class NearestKeys:
         if chosen is None:
             return ()
         return (self._nearest(self._member(chosen[0], target.key), target, chosen[1]),)
+
+    def _spelled_otherwise(self, target: TargetParam) -> str | None:
+        """The unused key that is the target's in other words, if there is one."""
+        for name in self._other_names(target):
+            if name in self._unused:
+                return name
+        plain = without_variant(target.key)
+        if plain is not None and plain in self._unused:
+            return plain
+        return self._by_suffix.get(target.key)
+
+    @cached_property
+    def _families(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for key in self._unused:
+            found.setdefault(fold(key), []).append(key)
+        return found
+
+    @cached_property
+    def _by_suffix(self) -> dict[str, str]:
+        """First unused key for each end of one that begins after a dot."""
+        found: dict[str, str] = {}
+        for key in self._unused:
+            for tail in _tails(key):
+                found.setdefault(tail, key)
+        return found
 
     def _rank(self, family: str) -> list[tuple[float, str]]:
         """Up to five families above the threshold, the most alike first."""
@@ -140,11 +180,17 @@ def probe_prefixes(unused: Iterable[str], wanted: Iterable[str]) -> list[Hint]:
 def _prefix_votes(longer: set[str], shorter: set[str]) -> Counter[str]:
     votes: Counter[str] = Counter()
     for key in longer:
-        at = -1
-        for _ in range(PREFIX_DEPTH):
-            at = key.find(".", at + 1)
-            if at < 0:
-                break
-            if key[at + 1 :] in shorter:
-                votes[key[: at + 1]] += 1
+        for tail in _tails(key):
+            if tail in shorter:
+                votes[key[: len(key) - len(tail)]] += 1
     return votes
+
+
+def _tails(key: str) -> Iterator[str]:
+    """The key without its first segment, without its first two, and so on."""
+    at = -1
+    for _ in range(PREFIX_DEPTH):
+        at = key.find(".", at + 1)
+        if at < 0:
+            return
+        yield key[at + 1 :]

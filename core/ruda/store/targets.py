@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
+from ruda.nn import Module, ModuleSpec
 from ruda.store.containers import infer_containers
 from ruda.store.diff_rows import TargetParam
 from ruda.store.index import TensorIndex
 
-
-@runtime_checkable
-class _Walks(Protocol):
-    def walk(self) -> Iterator[Any]: ...
-
-
-@runtime_checkable
-class _Lists(Protocol):
-    @property
-    def entries(self) -> Iterable[Any]: ...
-
-
-Target = TensorIndex | _Walks | _Lists
-"""A module, a ModuleSpec or an index."""
+Target = TensorIndex | Module | ModuleSpec
+"""A module, the specification of one, or an index."""
 
 
 class Expected(NamedTuple):
@@ -40,30 +28,31 @@ def expected_of(target: Target, *, needs_kinds: bool = True) -> Expected:
     """
     if isinstance(target, TensorIndex):
         return _of_index(target, needs_kinds=needs_kinds)
-    if isinstance(target, _Lists):
-        params = tuple(
-            TargetParam(e.key, tuple(e.shape), e.dtype, tuple(e.containers), e.param_id)
-            for e in target.entries
-        )
-        return Expected(params, str(getattr(target, "struct_name", "") or "model"))
+    spec = target if isinstance(target, ModuleSpec) else ModuleSpec.of(target)
     params = tuple(
-        TargetParam(e.key, tuple(e.param.shape), e.param.dtype, tuple(e.containers), e.param.id)
-        for e in target.walk()
+        TargetParam(e.key, e.shape, e.dtype, e.containers, e.param_id) for e in spec.entries
     )
-    return Expected(params, str(getattr(target, "struct_name", "") or type(target).__name__))
+    return Expected(params, _root_name(params))
+
+
+def _root_name(params: tuple[TargetParam, ...]) -> str:
+    """Name of the outermost module, which every parameter has in its containers."""
+    outer = params[0].containers[:1] if params else ()
+    return outer[0].partition(":")[2] if outer else "model"
 
 
 def _of_index(index: TensorIndex, *, needs_kinds: bool) -> Expected:
     name = index.format if index.path is None else index.path.name
     if not needs_kinds:
         params = tuple(
-            TargetParam(s.key, s.shape, s.dtype, s.containers, s.param_id) for s in index.values()
+            TargetParam(s.key, s.shape, s.dtype, s.containers, s.param_id)
+            for s in index.snapshots.values()
         )
         return Expected(params, name)
     found = infer_containers(index)
     params = tuple(
         TargetParam(s.key, s.shape, s.dtype, found.containers.get(s.key, ()), s.param_id)
-        for s in index.values()
+        for s in index.snapshots.values()
     )
     notes = tuple(f"target {name}: {note}" for note in found.notes)
     return Expected(params, name, notes)
