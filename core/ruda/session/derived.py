@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ruda.errors import RecipeError
 from ruda.progress import SILENT, Monitor
 from ruda.session.document import Document, TargetChoice
-from ruda.session.targets import Target, resolve
+from ruda.session.targets import Target, resolve_target
 from ruda.store import convert, diff
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ class Derived:
         self._results: dict[str, OrderedDict[Hashable, tuple[object, object]]] = {}
 
     def target(self, choice: TargetChoice, *, monitor: Monitor = SILENT) -> Target:
-        """The resolved target of a choice. Raises as ``resolve``."""
-        return self._once("target", choice, choice, lambda: resolve(choice, monitor=monitor))
+        """The resolved target of a choice. Raises as ``resolve_target``."""
+        return self._once("target", choice, choice, lambda: resolve_target(choice, monitor=monitor))
 
     def report(self, document: Document, *, monitor: Monitor = SILENT) -> DiffReport:
-        """The load diff of a document. Raises RecipeError without a target, and as ``resolve``."""
+        """The load diff. Raises RecipeError without a target, and as ``resolve_target``."""
         if document.target is None:
             raise RecipeError(f"{document.name}: choose a target to compare with")
         target = self.target(document.target, monitor=monitor)
@@ -52,7 +52,7 @@ class Derived:
         """The document after its recipe: lazy tensors under their new keys.
 
         Kinds of module come from the target where there is one. Raises KeyCollisionError and as
-        ``resolve``.
+        ``resolve_target``.
         """
         spec = None
         if document.target is not None:

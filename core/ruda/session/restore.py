@@ -59,7 +59,9 @@ class StateFile:
     notes: tuple[str, ...] = ()
 
 
-def capture(session: Session, *, workspace: str = "weights", geometry: str = "") -> SessionState:
+def capture_session(
+    session: Session, *, workspace: str = "weights", geometry: str = ""
+) -> SessionState:
     """The state of a session at this moment."""
     dirty = {document.id for document in session.dirty}
     documents = session.documents
@@ -100,7 +102,7 @@ def clear_state(file: Path) -> None:
     file.unlink(missing_ok=True)
 
 
-def recipe_of(state: DocumentState) -> tuple[Recipe, str | None]:
+def recipe_of_state(state: DocumentState) -> tuple[Recipe, str | None]:
     """The recipe of a kept document, and a note where its text cannot be understood any more."""
     from ruda.store import Recipe, recipe_from_json
 
@@ -112,7 +114,7 @@ def recipe_of(state: DocumentState) -> tuple[Recipe, str | None]:
         return Recipe(), f"{state.path}: the recipe of the last session is not restored: {error}"
 
 
-def target_of(state: DocumentState) -> TargetChoice | None:
+def target_of_state(state: DocumentState) -> TargetChoice | None:
     """The target of a kept document."""
     kept = state.target
     if kept is None:
@@ -133,3 +135,9 @@ def _document_state(document: Document, *, dirty: bool) -> DocumentState:
         top_level_key=document.top_level_key,
         dirty=dirty,
     )
+
+
+# Former names, until every caller uses the front door.
+capture = capture_session
+recipe_of = recipe_of_state
+target_of = target_of_state

@@ -23,7 +23,7 @@ class SaveOptions:
     verify: bool = False
 
 
-def plan(index: TensorIndex, options: SaveOptions) -> SavePlan:
+def plan_saving(index: TensorIndex, options: SaveOptions) -> SavePlan:
     """The plan of saving a converted index; reads no values, touches no file. Raises SaveError."""
     from ruda.store import plan_save
 

@@ -69,7 +69,7 @@ def parse_setting(word: str) -> tuple[str, SettingValue]:
         raise SettingError(f"{key}: expected a whole number, got {text!r}") from None
 
 
-def resolve(choice: TargetChoice, *, monitor: Monitor = SILENT) -> Target:
+def resolve_target(choice: TargetChoice, *, monitor: Monitor = SILENT) -> Target:
     """The target of a choice: builds the model (cheap, no values) or opens the file.
 
     Raises UnknownArchitectureError, SettingError, ModelError, or the StoreError of the file.

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from ruda.session import Query, QueryProblem, tensor_page, tensor_table
 from ruda.session.families import families_of
-from ruda.session.pages import Query, QueryProblem, tensor_page, tensor_table
 from ruda.store.index import TensorIndex
 from ruda.store.snapshot import TensorSnapshot
 

@@ -9,7 +9,7 @@ from typing import Literal
 from ruda.progress import SILENT, Monitor
 from ruda.session.document import Document
 from ruda.session.pages.query import Query, QueryProblem, matching, query_problem
-from ruda.session.pages.status import LOOKS, PROBLEMS
+from ruda.session.pages.status import is_problem, status_look
 from ruda.session.steps import steps_text
 from ruda.session.wording import count_text, counted, shapes_text, share_text, size_text
 from ruda.store import Cause, DiffReport, DiffRow, Flag, Nearest, Status, fold
@@ -114,7 +114,7 @@ class DiffPage:
     def next_problem(self, position: int, step: int = 1) -> int | None:
         """Row of the next (or with step -1 the previous) problem; None when there is no other."""
         places = range(position + step, len(self.lines) if step > 0 else -1, step)
-        return next((i for i in places if self.lines[i].status in PROBLEMS), None)
+        return next((i for i in places if is_problem(self.lines[i].status)), None)
 
 
 def diff_page(
@@ -143,8 +143,8 @@ def diff_page(
         else document.target.title,
         facts=_facts(report, document),
         coverage=report.coverage.share,
-        headline=headline(report),
-        summary=summary(report),
+        headline=diff_headline(report),
+        summary=diff_summary(report),
         chips=tuple(_chip(status, report, statuses) for status in Status),
         segments=_segments(report),
         banner=_banner(report),
@@ -156,13 +156,13 @@ def diff_page(
     )
 
 
-def headline(report: DiffReport) -> str:
+def diff_headline(report: DiffReport) -> str:
     """``96.1 % of parameters would load``."""
     coverage = report.coverage
     return f"{share_text(coverage.params, coverage.params_total)} of parameters would load"
 
 
-def summary(report: DiffReport) -> str:
+def diff_summary(report: DiffReport) -> str:
     """``75 of 78 model tensors · 1 keeps its initial value · 1 cannot be applied``."""
     counts, coverage = report.counts, report.coverage
     total = counted(coverage.tensors_total, "model tensor")
@@ -276,7 +276,7 @@ def _dtype(row: DiffRow) -> str:
 
 
 def _chip(status: Status, report: DiffReport, shown: frozenset[Status]) -> Chip:
-    look = LOOKS[status]
+    look = status_look(status)
     count = report.counts[status]
     return Chip(status, look.word, look.glyph, count, status in shown, look.meaning)
 

@@ -101,7 +101,9 @@ def inspector_page(
     )
 
 
-def scan(snapshot: TensorSnapshot, *, bins: int = 64, monitor: Monitor = SILENT) -> TensorStats:
+def scan_tensor(
+    snapshot: TensorSnapshot, *, bins: int = 64, monitor: Monitor = SILENT
+) -> TensorStats:
     """Read a tensor and take its statistics.
 
     Raises DTypeError where the dtype has no order, the StoreError of the file, Cancelled.

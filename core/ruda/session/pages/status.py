@@ -16,7 +16,7 @@ class StatusLook:
     meaning: str
 
 
-LOOKS: dict[Status, StatusLook] = {
+LOOKS = {
     Status.APPLIED: StatusLook("Applied", "●", "the target takes this tensor"),
     Status.SKIPPED: StatusLook("Skipped", "◐", "a filter or your decision left it out"),
     Status.MISSING: StatusLook(
@@ -26,5 +26,12 @@ LOOKS: dict[Status, StatusLook] = {
     Status.ERROR: StatusLook("Error", "✖", "names matched, but it cannot be applied"),
 }
 
-PROBLEMS = (Status.ERROR, Status.MISSING, Status.UNUSED)
-"""Statuses that a person looks at one by one."""
+
+def status_look(status: Status) -> StatusLook:
+    """How a status is shown, the same words and shapes everywhere."""
+    return LOOKS[status]
+
+
+def is_problem(status: Status) -> bool:
+    """True for what a person looks at one by one: error, missing, unused."""
+    return status in (Status.ERROR, Status.MISSING, Status.UNUSED)

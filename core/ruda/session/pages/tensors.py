@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Vector = np.ndarray[Any, np.dtype[np.int64]]
 SortKey = Literal["file", "key", "shape", "dtype", "bytes"]
-"""``file`` is the order of the file; ``shape`` sorts by number of elements."""
+# ``file`` is the order of the file; ``shape`` sorts by number of elements.
 
 _DIGITS = re.compile(r"\d+")
 
