@@ -1,7 +1,7 @@
 """Random access to the bytes of one file: positioned reads, and a memory map where one helps.
 
-Both ways return the same bytes. The map is for large sequential reads; positioned reads serve
-everything else, and everywhere that a map cannot be had (network folders, files larger than the
+Both ways return the same bytes. Positioned reads are the default: they survive a file that is cut
+while it is open, and work where a map cannot be had (network folders, files larger than the
 address space). Thread-safe: positioned reads share no cursor.
 """
 
@@ -10,16 +10,20 @@ from __future__ import annotations
 import mmap
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 from ruda.errors import FileAccessError, TruncatedFileError
+
+READ_BYTES = 1 << 30
+"""Largest single read: one call may not exceed 2 GiB on Linux."""
 
 
 class ByteFile:
     """An open file whose ranges are read by position. Close it, or use it in ``with``.
 
-    ``bytes_read`` counts every byte handed out by ``read_at`` and ``map_range``, so that a test
-    can show that opening an index reads headers only.
+    ``bytes_read`` counts every byte handed out, by whatever method, so that a test can show that
+    opening an index reads headers only.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -27,10 +31,17 @@ class ByteFile:
         try:
             self._file = open(self.path, "rb", buffering=0)  # noqa: SIM115 - closed by close()
             self.size = os.fstat(self._file.fileno()).st_size
-        except OSError as error:
+        except FileNotFoundError as error:
             raise FileAccessError(
-                f"cannot be opened: {error.strerror or error}", path=self.path
+                "there is no file here; check the spelling of the path", path=self.path
             ) from error
+        except IsADirectoryError as error:
+            raise FileAccessError(
+                "is a folder, and a file is needed; name the file inside it", path=self.path
+            ) from error
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise FileAccessError(f"cannot be opened: {why}", path=self.path) from error
         self.bytes_read = 0
         self._lock = threading.Lock()
         self._map: mmap.mmap | None = None
@@ -56,26 +67,48 @@ class ByteFile:
 
         Raises TruncatedFileError if the file ends before, FileAccessError if it cannot be read.
         """
-        self._check_range(offset, count)
-        parts: list[bytes] = []
-        position, left = offset, count
-        while left:
+        buffer = bytearray(self._checked(offset, count))
+        self.read_into(offset, memoryview(buffer))
+        return bytes(buffer)
+
+    def read_into(self, offset: int, buffer: memoryview) -> None:
+        """Fill ``buffer`` (one axis of bytes, writable) from ``offset``, all of it.
+
+        Raises TruncatedFileError if the file ends before, FileAccessError if it cannot be read.
+        """
+        count = self._checked(offset, len(buffer))
+        done = 0
+        while done < count:
             try:
-                part = self._pread(position, left)
+                got = self._read_some(offset + done, buffer[done : done + READ_BYTES])
             except (OSError, ValueError) as error:
-                raise FileAccessError(f"cannot be read: {error}", path=self.path) from error
-            if not part:
-                raise self._short(offset, count)
-            parts.append(part)
-            position += len(part)
-            left -= len(part)
+                why = "the file was closed" if self.closed else error
+                raise FileAccessError(f"cannot be read: {why}", path=self.path) from error
+            if not got:
+                raise TruncatedFileError(
+                    f"the file ends here, but had {count - done} more bytes when it was opened",
+                    path=self.path,
+                    offset=offset + done,
+                )
+            done += got
         with self._lock:
             self.bytes_read += count
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def stream(self, offset: int, count: int, size: int) -> Iterator[memoryview]:
+        """The same bytes in pieces of at most ``size``, each valid until the next is asked for.
+
+        One buffer serves all pieces. Raises like ``read_into``.
+        """
+        self._checked(offset, count)
+        buffer = memoryview(bytearray(min(size, count)))
+        for start in range(0, count, size):
+            piece = buffer[: min(size, count - start)]
+            self.read_into(offset + start, piece)
+            yield piece
 
     def map_range(self, offset: int, count: int) -> memoryview:
         """The same bytes as ``read_at`` without a copy where a map can be had; read-only."""
-        self._check_range(offset, count)
+        self._checked(offset, count)
         if count == 0:
             return memoryview(b"")
         mapped = self._ensure_map()
@@ -85,13 +118,12 @@ class ByteFile:
             self.bytes_read += count
         return memoryview(mapped)[offset : offset + count]
 
-    def _pread(self, position: int, count: int) -> bytes:
-        chunk = min(count, 1 << 30)  # one read call may not exceed 2 GiB on Linux
-        if hasattr(os, "pread"):
-            return os.pread(self._file.fileno(), chunk, position)
+    def _read_some(self, position: int, buffer: memoryview) -> int:
+        if hasattr(os, "preadv"):
+            return os.preadv(self._file.fileno(), [buffer], position)
         with self._lock:  # Windows has no positioned read
             self._file.seek(position)
-            return self._file.read(chunk)
+            return self._file.readinto(buffer) or 0
 
     def _ensure_map(self) -> mmap.mmap | None:
         with self._lock:
@@ -102,13 +134,11 @@ class ByteFile:
                     return None  # no map on this file system: positioned reads serve
             return self._map
 
-    def _check_range(self, offset: int, count: int) -> None:
+    def _checked(self, offset: int, count: int) -> int:
         if offset < 0 or count < 0 or offset + count > self.size:
-            raise self._short(offset, count)
-
-    def _short(self, offset: int, count: int) -> TruncatedFileError:
-        return TruncatedFileError(
-            f"{count} bytes are needed here, but the file has {self.size} bytes in all",
-            path=self.path,
-            offset=max(offset, 0),
-        )
+            raise TruncatedFileError(
+                f"{count} bytes are needed here, but the file has {self.size} bytes in all",
+                path=self.path,
+                offset=max(offset, 0),
+            )
+        return count

@@ -1,14 +1,13 @@
-"""ModelFormat: what a file format has to offer, the registry, and opening by content.
-
-A format is chosen by the first bytes of a file; its suffix only breaks a tie. Formats of other
-distributions are found by the entry point group ``ruda.formats`` and loaded on first use.
-"""
+"""ModelFormat: what a file format has to offer, and where an error of one gets its path."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from ruda.errors import FormatError, UnsafeContentError
 from ruda.progress import SILENT, Monitor
 from ruda.store.index import TensorIndex
 
@@ -16,6 +15,7 @@ HEAD_BYTES = 4096
 """How much of a file's start ``matches`` is shown."""
 
 
+@runtime_checkable
 class ModelFormat(Protocol):
     """One on-disk kind of tensor file."""
 
@@ -30,3 +30,20 @@ class ModelFormat(Protocol):
 
     def open(self, path: Path, *, monitor: Monitor = SILENT) -> TensorIndex:
         """Index of the file; reads headers only. Raises FormatError and FileAccessError."""
+
+
+@contextmanager
+def located(path: Path) -> Iterator[None]:
+    """Give every FormatError that leaves this block the path, if it has none yet."""
+    try:
+        yield
+    except UnsafeContentError as error:
+        if error.path is not None:
+            raise
+        raise UnsafeContentError(
+            error.reason, names=error.names, path=path, offset=error.offset
+        ) from error
+    except FormatError as error:
+        if error.path is not None:
+            raise
+        raise type(error)(error.reason, path=path, offset=error.offset) from error

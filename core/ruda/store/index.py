@@ -54,9 +54,7 @@ class TensorIndex(Mapping[str, TensorSnapshot]):
             return self.snapshots[key]
         except KeyError:
             near = difflib.get_close_matches(key, list(self.snapshots), n=1)
-            raise MissingKeyError(
-                key, nearest=near[0] if near else None, path=self.path
-            ) from None
+            raise MissingKeyError(key, nearest=near[0] if near else None, path=self.path) from None
 
     def __contains__(self, key: object) -> bool:
         return key in self.snapshots
@@ -91,7 +89,7 @@ class TensorIndex(Mapping[str, TensorSnapshot]):
         cls,
         snapshots: Iterable[TensorSnapshot],
         *,
-        format: str,  # noqa: A002 - the field's word
+        format: str,
         path: Path | None = None,
         metadata: Mapping[str, str] | None = None,
         shards: tuple[Path, ...] = (),
@@ -105,9 +103,7 @@ class TensorIndex(Mapping[str, TensorSnapshot]):
         found: dict[str, TensorSnapshot] = {}
         for snapshot in snapshots:
             if snapshot.key in found:
-                raise KeyCollisionError(
-                    snapshot.key, (snapshot.key, snapshot.key), path=path
-                )
+                raise KeyCollisionError(snapshot.key, (snapshot.key, snapshot.key), path=path)
             found[snapshot.key] = snapshot
         return cls(
             snapshots=MappingProxyType(found),

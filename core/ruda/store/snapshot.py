@@ -18,7 +18,11 @@ CHUNK_BYTES = 8 << 20
 
 
 class TensorSource(Protocol):
-    """Where the values of a snapshot come from. ``read`` may be called from any thread."""
+    """Where the values of a snapshot come from. ``read`` may be called from any thread.
+
+    A source that can hand out its bytes piece by piece also has ``stream(size)``, which yields
+    memoryviews that are valid until the next one is asked for.
+    """
 
     def read(self) -> np.ndarray[Any, Any]:
         """All values: the snapshot's shape, carrier dtype, C-contiguous, little-endian.
@@ -41,7 +45,7 @@ class ArraySource:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the bytes of a snapshot lie: a file, and the range in it when they lie there plainly."""
+    """Where the bytes of a snapshot lie: a file, and the range where they lie in it plainly."""
 
     path: Path
     offset: int | None = None
@@ -66,9 +70,12 @@ class TensorSnapshot:
     """Kinds of the modules that own it, outermost first, in Burn's spelling: ``Struct:Linear``."""
     param_id: ParamId | None = None
     shared_with: str | None = None
-    """Key of the tensor that owns the same memory, where this one is an alias of it."""
+    """Key of an earlier tensor that this one shares memory with, wholly or in part.
+
+    The values need not be equal: a transposed view or a slice shares memory, too.
+    """
     trail: tuple[str, ...] = ()
-    """What the steps of a recipe did to it, in order: ``rename``, ``transpose 0,1``, ``cast f16``."""
+    """What the steps of a recipe did to it: ``rename``, ``transpose 0,1``, ``cast f16``."""
     scheme: Any = None
     """For quantized dtypes: the scheme as the file spells it, carried over untouched."""
 
@@ -97,10 +104,18 @@ class TensorSnapshot:
         return self.source.read()
 
     def chunks(self, size: int = CHUNK_BYTES) -> Iterator[memoryview]:
-        """The row-major little-endian bytes in pieces of at most ``size``; none for empty tensors."""
+        """The row-major little-endian bytes in pieces of at most ``size``; none for empty tensors.
+
+        A piece is valid until the next is asked for: sources that stream reuse one buffer, so
+        that a tensor larger than memory can be hashed or copied.
+        """
+        stream = getattr(self.source, "stream", None)
+        if stream is not None:
+            yield from stream(size)
+            return
         flat = self.read().reshape(-1).view(np.uint8)
         for start in range(0, flat.size, size):
-            yield memoryview(flat[start : start + size])
+            yield flat[start : start + size].data
 
     def sha256(self) -> str:
         """Hex digest of the row-major little-endian bytes."""
@@ -110,7 +125,7 @@ class TensorSnapshot:
         return digest.hexdigest()
 
     def renamed(self, key: str, *, step: str = "rename") -> TensorSnapshot:
-        """The same tensor under another key; the trail notes the step. Itself if nothing changes."""
+        """The same tensor under another key, with the step on its trail; itself if unchanged."""
         if key == self.key:
             return self
         return replace(self, key=key, trail=(*self.trail, step))

@@ -1,0 +1,266 @@
+"""What the calls in a PyTorch pickle stand for: storages, and tensors as views of them.
+
+A tensor here is where its values lie: storage, dtype, offset, shape and strides, all checked
+against the size of the storage before anything is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ruda.errors import HeaderError, OffsetError, UnsupportedContentError
+from ruda.store.filerange import MAX_RANK, count_elements
+from ruda.store.formats._pickle import PickleMachine
+from ruda.store.formats._pickle_names import GlobalName
+from ruda.store.formats._pickle_values import Opaque, Rebuild
+from ruda.tensor import DType, Kind
+
+MAX_EXPANDED_BYTES = 256 << 20
+MAX_EXPANSION = 16
+"""A view may show its storage this many times over, or MAX_EXPANDED_BYTES, whichever is more."""
+_UNTYPED = ("torch.storage.UntypedStorage", "torch.UntypedStorage", "torch.cuda.UntypedStorage")
+_U63_END = 1 << 63
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StorageRef:
+    """A run of memory that tensors view. ``dtype`` is None for an untyped one, counted in bytes."""
+
+    key: str
+    dtype: DType | None
+    numel: int
+    location: str
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the storage claims to have."""
+        return self.numel if self.dtype is None else self.numel * element_bytes(self.dtype)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorRef:
+    """A view of a storage; ``offset`` and ``strides`` count elements."""
+
+    storage: StorageRef
+    dtype: DType
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def numel(self) -> int:
+        """Number of elements."""
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the tensor's own values."""
+        return self.numel * element_bytes(self.dtype)
+
+    @property
+    def span(self) -> int:
+        """Elements from the first that the view touches to the last; 0 for an empty tensor."""
+        if 0 in self.shape:
+            return 0
+        return 1 + sum(
+            (size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True)
+        )
+
+    @property
+    def is_contiguous(self) -> bool:
+        """True if the elements lie in row-major order without gaps."""
+        expected = 1
+        for size, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if size != 1 and stride != expected:
+                return 0 in self.shape
+            expected *= size
+        return True
+
+
+def element_bytes(dtype: DType) -> int:
+    """Bytes of one element of a torch storage; a packed pair of fp4 is one element of one byte."""
+    return 1 if dtype.kind is Kind.PACKED else dtype.itemsize
+
+
+class TorchBuilder:
+    """Computes the calls that PyTorch writes into pickles, and remembers the storages it met."""
+
+    def __init__(self) -> None:
+        self.storages: dict[str, StorageRef] = {}
+        self.notes: list[str] = []
+        self.machine: PickleMachine | None = None
+
+    def table(self) -> Mapping[str, Rebuild]:
+        """Functions by full name, for ``PickleMachine(rebuild=…)``."""
+        made: dict[str, Rebuild] = {
+            "torch._utils._rebuild_tensor": self._tensor,
+            "torch._utils._rebuild_tensor_v2": self._tensor,
+            "torch._utils._rebuild_tensor_v3": self._tensor_v3,
+            "torch._utils._rebuild_parameter": _first_tensor,
+            "torch._utils._rebuild_parameter_with_state": _first_tensor,
+            "torch.nn.parameter.Parameter": _first_tensor,
+            "torch.nn.parameter.Buffer": _first_tensor,
+            "torch._utils._rebuild_device_tensor_from_cpu_tensor": _first_tensor,
+            "torch._tensor._rebuild_from_type": self._from_type,
+            "torch._tensor._rebuild_from_type_v2": self._from_type,
+            "torch._utils._rebuild_meta_tensor_no_storage": self._meta,
+            "torch.serialization._get_layout": lambda args: str(args[0]),
+        }
+        for name in _UNREAD:
+            made[f"torch._utils.{name}"] = _unread(name)
+        return made
+
+    def known(self, name: str) -> bool:
+        """True for names that only label something: storage classes and dtypes."""
+        if name in _UNTYPED:
+            return True
+        module, _, last = name.rpartition(".")
+        if module in ("torch", "torch.cuda"):
+            return DType.from_torch_storage(last) is not None or DType.from_torch(last) is not None
+        return name == "torch.device"
+
+    def storage(self, pid: Any) -> Any:
+        """The storage for a persistent id of a zip or legacy file.
+
+        Raises HeaderError for anything but PyTorch's five or six fields, OffsetError for a size
+        that cannot be.
+        """
+        if isinstance(pid, tuple) and pid and pid[0] == "module":
+            cls = pid[1] if len(pid) > 1 else None
+            return cls if isinstance(cls, GlobalName) else Opaque("torch.source")
+        if not isinstance(pid, tuple) or len(pid) not in (5, 6) or pid[0] != "storage":
+            raise HeaderError("a persistent id does not have the fields of a storage")
+        _, cls, key, location, numel = pid[:5]
+        if isinstance(key, int) and not isinstance(key, bool):
+            key = str(key)
+        if not isinstance(cls, GlobalName) or not isinstance(key, str):
+            raise HeaderError("a storage has no class or no key")
+        if not isinstance(location, str):
+            raise HeaderError(f"storage {key!r} has a location that is no text")
+        if type(numel) is not int or not 0 <= numel < _U63_END:
+            raise OffsetError(f"storage {key!r} claims {numel!r} elements")
+        return self._register(StorageRef(key, storage_dtype(cls), numel, location))
+
+    def _register(self, ref: StorageRef) -> StorageRef:
+        known = self.storages.setdefault(ref.key, ref)
+        if known.dtype is not ref.dtype:
+            raise HeaderError(
+                f"storage {ref.key!r} is used as {known.dtype or 'bytes'} and as "
+                f"{ref.dtype or 'bytes'}; one of the readings would be wrong"
+            )
+        if known.numel != ref.numel:
+            raise HeaderError(
+                f"storage {ref.key!r} has {known.numel} elements in one place and {ref.numel} in "
+                "another"
+            )
+        return known
+
+    def _tensor(self, args: tuple[Any, ...]) -> TensorRef:
+        storage, offset, shape, strides = args[:4]
+        if not isinstance(storage, StorageRef) or storage.dtype is None:
+            raise HeaderError("a tensor has no typed storage")
+        return view(storage, storage.dtype, offset, shape, strides)
+
+    def _tensor_v3(self, args: tuple[Any, ...]) -> TensorRef:
+        storage, offset, shape, strides, _, _, dtype = args[:7]
+        if not isinstance(storage, StorageRef):
+            raise HeaderError("a tensor has no storage")
+        return view(storage, torch_dtype(dtype), offset, shape, strides)
+
+    def _from_type(self, args: tuple[Any, ...]) -> Any:
+        func, _, inner = args[:3]
+        if self.machine is None:
+            raise HeaderError("a tensor of a class is rebuilt outside a pickle")
+        return self.machine.call(func, inner)
+
+    def _meta(self, args: tuple[Any, ...]) -> Opaque:
+        self.notes.append("a meta tensor has a shape and no values; it is not listed")
+        return Opaque("torch.Tensor on the meta device")
+
+
+_UNREAD = (
+    "_rebuild_sparse_tensor",
+    "_rebuild_sparse_csr_tensor",
+    "_rebuild_qtensor",
+    "_rebuild_nested_tensor",
+    "_rebuild_wrapper_subclass",
+    "_rebuild_device_tensor_from_numpy",
+)
+
+
+def _unread(name: str) -> Rebuild:
+    kind = name.removeprefix("_rebuild_").replace("_", " ")
+
+    def rebuild(args: tuple[Any, ...]) -> Any:
+        raise UnsupportedContentError(
+            f"the file holds a tensor of the kind {kind!r}, which Ruda does not read"
+        )
+
+    return rebuild
+
+
+def _first_tensor(args: tuple[Any, ...]) -> Any:
+    if not args or not isinstance(args[0], TensorRef):
+        raise HeaderError("a parameter is made from something that is no tensor")
+    return args[0]
+
+
+def storage_dtype(cls: GlobalName) -> DType | None:
+    """Element type of a storage class; None for untyped. Raises UnsupportedContentError."""
+    if cls.full in _UNTYPED:
+        return None
+    found = DType.from_torch_storage(cls.name) if cls.module in ("torch", "torch.cuda") else None
+    if found is None:
+        raise UnsupportedContentError(
+            f"{cls.full} is no storage class that Ruda knows, so its elements cannot be told apart"
+        )
+    return found
+
+
+def torch_dtype(name: Any) -> DType:
+    """The dtype that ``torch.x`` names. Raises UnsupportedContentError."""
+    found = DType.from_torch(name.name) if isinstance(name, GlobalName) else None
+    if found is None or name.module != "torch":
+        text = name.full if isinstance(name, GlobalName) else type(name).__name__
+        raise UnsupportedContentError(f"{text} is no torch dtype that Ruda knows")
+    return found
+
+
+def view(storage: StorageRef, dtype: DType, offset: Any, shape: Any, strides: Any) -> TensorRef:
+    """A checked view. Raises OffsetError if any element lies outside the storage."""
+    shape, strides = _sizes("shape", shape), _sizes("strides", strides)
+    if type(offset) is not int or not 0 <= offset < _U63_END:
+        raise OffsetError(f"a view of storage {storage.key!r} starts at element {offset!r}")
+    if len(shape) != len(strides):
+        raise HeaderError(f"a tensor has {len(shape)} axes and {len(strides)} strides")
+    if len(shape) > MAX_RANK:
+        raise UnsupportedContentError(f"a tensor has {len(shape)} axes, the limit is {MAX_RANK}")
+    count_elements(shape, f"a view of storage {storage.key!r}")
+    ref = TensorRef(storage, dtype, offset, shape, strides)
+    have = storage.nbytes // element_bytes(dtype)
+    if ref.span and offset + ref.span > have:
+        raise OffsetError(
+            f"a view of storage {storage.key!r} ends at element {offset + ref.span}, but the "
+            f"storage has {have}"
+        )
+    if ref.nbytes > max(MAX_EXPANDED_BYTES, MAX_EXPANSION * storage.nbytes):
+        raise UnsupportedContentError(
+            f"an expanded view of storage {storage.key!r} would fill {ref.nbytes} bytes out of "
+            f"{storage.nbytes}"
+        )
+    return ref
+
+
+def _sizes(what: str, found: Any) -> tuple[int, ...]:
+    if isinstance(found, Opaque) and found.cls == "torch.Size" and found.args:
+        found = found.args[0]
+    if not isinstance(found, (tuple, list)) or not all(type(n) is int for n in found):
+        raise HeaderError(f"the {what} of a tensor are no whole numbers")
+    if any(not 0 <= n < _U63_END for n in found):
+        raise OffsetError(f"a tensor has the {what} {list(found)}; negative or too large numbers")
+    return tuple(found)

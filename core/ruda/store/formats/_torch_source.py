@@ -1,0 +1,156 @@
+"""Reading the values of a PyTorch tensor: views of storages that lie in a file or a zip member."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from ruda.store.bytefile import ByteFile
+from ruda.store.filerange import shaped
+from ruda.store.formats._torch_rebuild import TensorRef, element_bytes
+from ruda.store.formats._zip import STORED, Member, ZipDirectory
+from ruda.store.snapshot import Origin
+from ruda.tensor import DType
+
+
+class StorageBytes(Protocol):
+    """The bytes of one storage."""
+
+    def stream(self, start: int, count: int, size: int) -> Iterator[memoryview]:
+        """A range in pieces of at most ``size``, each valid until the next is asked for."""
+
+    def place(self, start: int, count: int) -> Origin | None:
+        """Where the range lies plainly in a file, or None."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainBytes:
+    """A storage that lies in one piece in a file."""
+
+    file: ByteFile
+    offset: int
+
+    def stream(self, start: int, count: int, size: int) -> Iterator[memoryview]:
+        """See StorageBytes."""
+        return self.file.stream(self.offset + start, count, size)
+
+    def place(self, start: int, count: int) -> Origin | None:
+        """See StorageBytes."""
+        return Origin(self.file.path, self.offset + start, count)
+
+
+@dataclass(slots=True)
+class MemberBytes:
+    """A storage that is a member of a zip archive.
+
+    Its checksum is compared the first time that a read covers at least half of it, so that no
+    read costs more than twice what was asked for.
+    """
+
+    archive: ZipDirectory
+    member: Member
+    verified: bool = field(default=False)
+
+    def stream(self, start: int, count: int, size: int) -> Iterator[memoryview]:
+        """See StorageBytes. Raises ChecksumError after the last piece if the storage is damaged."""
+        stored = self.member.method == STORED
+        settled = self.verified or not self.archive.checked
+        if stored and (settled or self.member.size > 2 * count):
+            return self.archive.file.stream(self.member.offset + start, count, size)
+        return self._checked(start, count, size)
+
+    def _checked(self, start: int, count: int, size: int) -> Iterator[memoryview]:
+        crc, at, stop = 0, 0, start + count
+        for piece in self.archive.stream(self.member, size):
+            crc = zlib.crc32(piece, crc)
+            low, high = max(start, at), min(stop, at + len(piece))
+            if low < high:
+                yield piece[low - at : high - at]
+            at += len(piece)
+        self.archive.check(self.member, crc)
+        self.verified = True
+
+    def place(self, start: int, count: int) -> Origin | None:
+        """See StorageBytes; None for a deflated member."""
+        if self.member.method != STORED:
+            return Origin(self.archive.file.path)
+        return Origin(self.archive.file.path, self.member.offset + start, count)
+
+
+@dataclass(frozen=True, slots=True)
+class ViewSource:
+    """Values of a view, made contiguous and little-endian; reads from first element to last."""
+
+    storage: StorageBytes
+    ref: TensorRef
+    big_endian: bool = False
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory that one ``read`` needs."""
+        ref = self.ref
+        span = 0 if ref.is_contiguous else ref.span * element_bytes(ref.dtype)
+        return ref.nbytes + span
+
+    def read(self) -> np.ndarray[Any, Any]:
+        """All values in the carrier dtype; copies."""
+        ref = self.ref
+        if 0 in ref.shape:
+            return shaped(np.empty(0, np.uint8), ref.dtype, ref.shape)
+        item = element_bytes(ref.dtype)
+        raw = self._fetch(ref.offset * item, ref.span * item)
+        if self.big_endian:
+            raw = swapped(raw, ref.dtype)
+        if ref.is_contiguous:
+            return shaped(raw, ref.dtype, ref.shape)
+        values = raw.view(np.dtype((np.void, item)))
+        strides = tuple(
+            stride * item if size > 1 else item
+            for size, stride in zip(ref.shape, ref.strides, strict=True)
+        )
+        seen = np.lib.stride_tricks.as_strided(values, ref.shape, strides, writeable=False)
+        packed = np.ascontiguousarray(seen).reshape(-1).view(np.uint8)
+        return shaped(packed, ref.dtype, ref.shape)
+
+    def stream(self, size: int) -> Iterator[memoryview]:
+        """The bytes in pieces of at most ``size``; a view that is not contiguous is read whole."""
+        ref = self.ref
+        if ref.is_contiguous and not self.big_endian:
+            item = element_bytes(ref.dtype)
+            yield from self.storage.stream(ref.offset * item, ref.nbytes, size)
+            return
+        flat = self.read().reshape(-1).view(np.uint8).data
+        for start in range(0, len(flat), size):
+            yield flat[start : start + size]
+
+    def place(self) -> Origin | None:
+        """Where the bytes lie just as ``stream`` gives them, or only in which file."""
+        ref = self.ref
+        item = element_bytes(ref.dtype)
+        found = self.storage.place(ref.offset * item, ref.nbytes)
+        if found is None or (ref.is_contiguous and not self.big_endian):
+            return found
+        return Origin(found.path)
+
+    def _fetch(self, start: int, count: int) -> np.ndarray[Any, Any]:
+        raw = np.empty(count, np.uint8)
+        target = raw.data
+        at = 0
+        for piece in self.storage.stream(start, count, 8 << 20):
+            target[at : at + len(piece)] = piece
+            at += len(piece)
+        return raw
+
+
+def swapped(raw: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
+    """The bytes with every number turned from big- to little-endian; complex parts on their own."""
+    unit = element_bytes(dtype)
+    if dtype in (DType.C32, DType.C64, DType.C128):
+        unit //= 2
+    if unit == 1:
+        return raw
+    return raw.view(f"u{unit}").byteswap().view(np.uint8)

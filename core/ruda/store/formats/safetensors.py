@@ -1,0 +1,232 @@
+"""Reading safetensors: eight bytes of length, a JSON header, then the data without holes.
+
+Everything that the format's description forbids is refused: a header that does not begin with
+``{``, duplicate keys, holes, overlaps, trailing bytes, sizes unlike shape × dtype.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ruda.errors import (
+    HeaderError,
+    OffsetError,
+    TruncatedFileError,
+    UnsupportedContentError,
+)
+from ruda.progress import SILENT, Monitor
+from ruda.store.bytefile import ByteFile
+from ruda.store.filerange import MAX_RANK, FileRange, count_elements
+from ruda.store.format import located
+from ruda.store.index import TensorIndex
+from ruda.store.snapshot import TensorSnapshot
+from ruda.tensor import DType
+
+HEADER_LIMIT = 1 << 30
+"""Largest header that is read unless the caller says otherwise; real ones reach 126 MB."""
+METADATA_KEY = "__metadata__"
+_LENGTH = struct.Struct("<Q")
+_U64_END = 1 << 64
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    dtype: str
+    shape: tuple[int, ...]
+    data_offsets: tuple[int, int]
+
+
+class SafetensorsFormat:
+    """Reader of ``.safetensors`` files; ``header_limit`` is the largest header it takes."""
+
+    name = "safetensors"
+    title = "safetensors file"
+    suffixes: tuple[str, ...] = (".safetensors",)
+
+    def __init__(self, *, header_limit: int = HEADER_LIMIT) -> None:
+        self.header_limit = header_limit
+
+    def matches(self, head: bytes, path: Path) -> bool:
+        """True for a plausible length followed by the brace that every header begins with."""
+        return len(head) > 8 and head[8:9] == b"{" and _LENGTH.unpack(head[:8])[0] < _U64_END >> 16
+
+    def open(self, path: Path, *, monitor: Monitor = SILENT) -> TensorIndex:
+        """Index of the file in data order; reads the header only."""
+        file = ByteFile(path)
+        try:
+            with located(path):
+                return self._index(file, monitor)
+        except BaseException:
+            file.close()
+            raise
+
+    def _index(self, file: ByteFile, monitor: Monitor) -> TensorIndex:
+        raw = self._header_bytes(file)
+        entries, metadata = parse_header(raw)
+        monitor.check()
+        snapshots = _snapshots(entries, file, 8 + len(raw))
+        return TensorIndex.of(
+            snapshots,
+            format=self.name,
+            path=file.path,
+            metadata=metadata,
+            closers=(file.close,),
+        )
+
+    def _header_bytes(self, file: ByteFile) -> bytes:
+        if file.size < 8:
+            raise TruncatedFileError(
+                f"a safetensors file begins with 8 bytes of header length, but this one has "
+                f"{file.size} bytes; get the file again",
+                offset=0,
+            )
+        (length,) = _LENGTH.unpack(file.read_at(0, 8))
+        if length < 2:
+            raise HeaderError(f"the header length is {length}, expected at least 2", offset=0)
+        if length > file.size - 8:
+            raise TruncatedFileError(
+                f"the header claims {length} bytes, but only {file.size - 8} follow; the file is "
+                "cut short or is no safetensors file",
+                offset=0,
+            )
+        if length > self.header_limit:
+            raise HeaderError(
+                f"the header has {length} bytes, the limit is {self.header_limit}; raise "
+                "header_limit to read it",
+                offset=0,
+            )
+        return file.read_at(8, length)
+
+
+def parse_header(raw: bytes) -> tuple[dict[str, _Entry], dict[str, str]]:
+    """Entries and metadata of a header, in its order.
+
+    Raises HeaderError for anything but one JSON object of tensor descriptions without duplicates.
+    """
+    if raw[:1] != b"{":
+        raise HeaderError(f"the header begins with {raw[:1]!r}, expected '{{'", offset=8)
+    try:
+        pieces = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise HeaderError(f"the header is not valid JSON: {error}", offset=8) from None
+    listed = pieces.pop(METADATA_KEY, None)
+    if not _surely_unique(raw, len(pieces), listed):
+        _refuse_duplicates(raw)
+    decoder = msgspec.json.Decoder(_Entry)
+    entries: dict[str, _Entry] = {}
+    for key, piece in pieces.items():
+        try:
+            entries[key] = decoder.decode(piece)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise HeaderError(f"the entry of {key!r} cannot be read: {error}", offset=8) from None
+    return entries, {} if listed is None else _metadata(listed)
+
+
+def _surely_unique(raw: bytes, count: int, metadata: msgspec.Raw | None) -> bool:
+    """True if plain counting shows that no name appears twice; False means: look closer.
+
+    Without a backslash a name has one spelling only, and each entry has each field once.
+    """
+    if metadata is not None or b"\\" in raw or METADATA_KEY.encode() in raw:
+        return False
+    fields = (b'"dtype"', b'"shape"', b'"data_offsets"')
+    return all(raw.count(field) == count for field in fields)
+
+
+def _refuse_duplicates(raw: bytes) -> None:
+    def pairs(found: list[tuple[str, Any]]) -> None:
+        names = {name for name, _ in found}
+        if len(names) != len(found):
+            seen: set[str] = set()
+            twice = next(n for n, _ in found if n in seen or seen.add(n))  # type: ignore[func-returns-value]
+            raise HeaderError(f"the header has {twice!r} twice, which the format forbids", offset=8)
+
+    try:
+        json.loads(raw, object_pairs_hook=pairs)
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, HeaderError):
+            raise
+        raise HeaderError(f"the header is not valid JSON: {error}", offset=8) from None
+
+
+def _metadata(piece: msgspec.Raw) -> dict[str, str]:
+    try:
+        return msgspec.json.decode(piece, type=dict[str, str])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise HeaderError(f"{METADATA_KEY} may only map text to text: {error}", offset=8) from None
+
+
+def _snapshots(entries: Mapping[str, _Entry], file: ByteFile, base: int) -> list[TensorSnapshot]:
+    """Snapshots in data order, after proving that the ranges tile the rest of the file."""
+    ordered = sorted(entries.items(), key=_range)
+    position, previous = 0, ""
+    found: list[TensorSnapshot] = []
+    for key, entry in ordered:
+        start, end = entry.data_offsets
+        dtype = _dtype(key, entry.dtype)
+        _check_size(key, entry, dtype)
+        if start != position:
+            what = "overlaps" if start < position else "leaves a hole after"
+            before = repr(previous) if previous else "the header"
+            raise OffsetError(
+                f"{key!r} begins at data byte {start}, expected {position}: it {what} {before}",
+                offset=base + start if start < file.size else None,
+            )
+        position, previous = end, key
+        found.append(FileRange(file, base + start, end - start, dtype, entry.shape).snapshot(key))
+    _check_end(position, previous, file, base)
+    return found
+
+
+def _range(item: tuple[str, _Entry]) -> tuple[int, int]:
+    return item[1].data_offsets
+
+
+def _dtype(key: str, tag: str) -> DType:
+    dtype = DType.from_safetensors(tag)
+    if dtype is None:
+        raise UnsupportedContentError(
+            f"{key!r} has the dtype {tag!r}, which is no safetensors dtype that Ruda knows",
+            offset=8,
+        )
+    return dtype
+
+
+def _check_size(key: str, entry: _Entry, dtype: DType) -> None:
+    start, end = entry.data_offsets
+    if start < 0 or end < start or end >= _U64_END:
+        raise OffsetError(f"{key!r} has the impossible range {start} to {end}", offset=8)
+    if any(size < 0 for size in entry.shape):
+        raise HeaderError(f"{key!r} has a negative size in its shape", offset=8)
+    if len(entry.shape) > MAX_RANK:
+        raise HeaderError(f"{key!r} has {len(entry.shape)} axes, the limit is {MAX_RANK}", offset=8)
+    bits = dtype.bits * count_elements(entry.shape, repr(key))
+    if bits % 8:
+        raise OffsetError(
+            f"{key!r} has {bits} bits of {dtype}, which do not end on a byte boundary", offset=8
+        )
+    if bits // 8 != end - start:
+        raise OffsetError(
+            f"{key!r} has {end - start} bytes, but {dtype} {list(entry.shape)} needs {bits // 8}",
+            offset=8,
+        )
+
+
+def _check_end(position: int, last: str, file: ByteFile, base: int) -> None:
+    have = file.size - base
+    if position > have:
+        raise TruncatedFileError(
+            f"{last!r} ends at data byte {position}, but the file has {have} of {position} bytes "
+            "of data; it is cut short, get it again",
+            offset=file.size,
+        )
+    if position < have:
+        raise OffsetError(
+            f"{have - position} bytes follow the last tensor, which the format forbids",
+            offset=base + position,
+        )

@@ -1,0 +1,141 @@
+"""Opening a file by what is in it, and saying what it is where it is no weight file."""
+
+from __future__ import annotations
+
+import warnings
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from ruda.errors import (
+    FileAccessError,
+    SettingError,
+    TruncatedFileError,
+    UnknownFormatError,
+)
+from ruda.progress import SILENT, Monitor
+from ruda.store.bytefile import ByteFile
+from ruda.store.format import HEAD_BYTES, ModelFormat
+from ruda.store.formats.pytorch import PytorchFormat
+from ruda.store.formats.rudapack import RudapackFormat
+from ruda.store.formats.safetensors import SafetensorsFormat
+from ruda.store.index import TensorIndex
+
+ENTRY_POINTS = "ruda.formats"
+BUILT_IN: tuple[ModelFormat, ...] = (SafetensorsFormat(), RudapackFormat(), PytorchFormat())
+
+
+def available_formats() -> tuple[ModelFormat, ...]:
+    """Every format that can be opened: the built-in ones, then those of other distributions.
+
+    One that fails to load is left out with a warning. Raises SettingError if two share a name.
+    """
+    found = list(BUILT_IN)
+    for point in entry_points(group=ENTRY_POINTS):
+        try:
+            made = point.load()
+            found.append(made() if isinstance(made, type) else made)
+        except Exception as error:  # noqa: BLE001 - foreign code may fail in any way
+            warnings.warn(f"the format {point.name} cannot be loaded: {error}", stacklevel=2)
+    names = [each.name for each in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise SettingError(f"two formats are called {name!r}; uninstall one of them")
+    return tuple(found)
+
+
+def open_store(
+    path: Path | str, *, top_level_key: str | None = None, monitor: Monitor = SILENT
+) -> TensorIndex:
+    """Open any weight file by its content; reads headers only. Close the index when done.
+
+    ``top_level_key`` takes one part of a PyTorch checkpoint, such as ``state_dict``.
+    Raises FileAccessError, UnknownFormatError saying what the file is instead, or the
+    FormatError of its format.
+    """
+    path = Path(path)
+    head, size = _head(path)
+    if not size:
+        raise TruncatedFileError(
+            "the file is empty (0 bytes); the download or the save never finished, get it again",
+            path=path,
+        )
+    chosen = _choose(head, path)
+    if top_level_key is None:
+        return chosen.open(path, monitor=monitor)
+    if chosen.name != PytorchFormat.name:
+        raise SettingError(
+            f"{path}: a top-level key belongs to a PyTorch checkpoint, and this is a {chosen.title}"
+        )
+    return PytorchFormat().open(path, top_level_key=top_level_key, monitor=monitor)
+
+
+def _head(path: Path) -> tuple[bytes, int]:
+    if path.is_dir():
+        raise FileAccessError(
+            "is a folder, and a file is needed; name the file inside it", path=path
+        )
+    with ByteFile(path) as file:
+        return file.read_at(0, min(HEAD_BYTES, file.size)), file.size
+
+
+def _choose(head: bytes, path: Path) -> ModelFormat:
+    formats = available_formats()
+    fitting = [each for each in formats if each.matches(head, path)]
+    if fitting:
+        by_suffix = [each for each in fitting if path.suffix.lower() in each.suffixes]
+        return (by_suffix or fitting)[0]
+    what = recognise(head)
+    if what is not None:
+        raise UnknownFormatError(what, path=path)
+    for each in formats:
+        if path.suffix.lower() in each.suffixes:
+            return each  # it will say what is wrong with a file of its name
+    known = ", ".join(each.title for each in formats)
+    raise UnknownFormatError(
+        f"begins with {head[:8].hex(' ')}, which no format that Ruda reads begins with; it reads "
+        f"{known}",
+        path=path,
+        offset=0,
+    )
+
+
+_SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (
+        b"version https://git-lfs",
+        "is a Git LFS pointer, not the weights; fetch them with `git lfs pull`",
+    ),
+    (b"\x1f\x8b", "is compressed with gzip; unpack it first (`gunzip`)"),
+    (b"\x28\xb5\x2f\xfd", "is compressed with Zstandard; unpack it first (`unzstd`)"),
+    (b"\xfd7zXZ\x00", "is compressed with xz; unpack it first (`unxz`)"),
+    (b"BZh", "is compressed with bzip2; unpack it first (`bunzip2`)"),
+    (b"7z\xbc\xaf\x27\x1c", "is a 7z archive; unpack it first"),
+    (b"Rar!", "is a RAR archive; unpack it first"),
+    (b"GGUF", "is a GGUF file, which this version of Ruda does not read"),
+    (b"\x89HDF\r\n\x1a\n", "is an HDF5 file, which this version of Ruda does not read"),
+    (b"\x93NUMPY", "is a NumPy array, which this version of Ruda does not read"),
+    (b"%PDF", "is a PDF document, not a weight file"),
+    (b"\x89PNG", "is a PNG picture, not a weight file"),
+    (b"\xff\xd8\xff", "is a JPEG picture, not a weight file"),
+    (b"SQLite format 3\x00", "is an SQLite database, not a weight file"),
+    (b"PAR1", "is a Parquet table, not a weight file"),
+)
+
+
+def recognise(head: bytes) -> str | None:
+    """A sentence on what a file is that begins with ``head``, where it is something well known."""
+    for signature, what in _SIGNATURES:
+        if head.startswith(signature):
+            return what
+    text = head[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if text.startswith((b"<!doctype html", b"<html", b"<head")):
+        return (
+            "is an HTML page, not the weights; the download got a login or error page, so open "
+            "the address in a browser"
+        )
+    if text.startswith(b"<?xml"):
+        return "is an XML document, often a server's error message, not the weights"
+    if head[:4] == b"PK\x03\x04":
+        return "is a zip archive, but no PyTorch checkpoint"
+    if not head.strip(b"\x00"):
+        return "begins with zeros only; the download or the disk filled it, get the file again"
+    return None
