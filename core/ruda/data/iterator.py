@@ -127,14 +127,14 @@ class BatchIterator(Iterator[B]):
 
     def __next__(self) -> B:
         with self._lock:
-            if self._ended is not None:
-                raise DatasetError(self._ended)
+            self._raise_if_ended(None)
             if self._position >= len(self._plan):
                 self._stop()
                 raise StopIteration
             try:
                 batch = self._take()
-            except BaseException:
+            except BaseException as error:
+                self._raise_if_ended(error)  # another thread closed it while this one waited
                 self._ended = f"this iterator ended with an error at batch {self._position}"
                 self._stop()
                 raise
@@ -169,6 +169,10 @@ class BatchIterator(Iterator[B]):
 
     def _take(self) -> B:
         return self._maker(self._position) if self._workers is None else self._workers.take()
+
+    def _raise_if_ended(self, cause: BaseException | None) -> None:
+        if self._ended is not None:
+            raise DatasetError(self._ended) from cause
 
     def _stop(self) -> None:
         if self._workers is not None:

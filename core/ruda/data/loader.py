@@ -146,9 +146,10 @@ class DataLoader(Generic[T, B]):
             raise StateMismatchError(
                 f"the position is after batch {found.committed}, an epoch has {len(self)} batches"
             )
+        epoch, batches = self._normalised(found.epoch, found.committed)
         with self._lock:
-            self._next_epoch, self._next_start = found.epoch, found.committed
-            self._cursor = _Cursor(found.epoch, found.committed)
+            self._next_epoch, self._next_start = epoch, batches
+            self._cursor = _Cursor(epoch, batches)
 
     def slice(self, start: int, end: int) -> DataLoader[T, B]:
         """A loader of items ``start`` … ``end`` - 1 with the same settings, from its epoch 0.
@@ -201,9 +202,11 @@ class DataLoader(Generic[T, B]):
         )
 
     def _position_at(self, epoch: int, batches: int) -> dict[str, Any]:
-        if batches >= len(self):  # a finished epoch is the start of the next
-            epoch, batches = epoch + 1, 0
-        return self._describe(epoch, batches).to_dict()
+        return self._describe(*self._normalised(epoch, batches)).to_dict()
+
+    def _normalised(self, epoch: int, batches: int) -> tuple[int, int]:
+        """A finished epoch is the start of the next one."""
+        return (epoch + 1, 0) if batches and batches >= len(self) else (epoch, batches)
 
     def _describe(self, epoch: int, committed: int) -> LoaderPosition:
         return LoaderPosition(
