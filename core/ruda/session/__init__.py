@@ -94,7 +94,7 @@ from ruda.session.runner import (
     load_model,
     run_batch,
 )
-from ruda.session.saving import SaveOptions, plan_saving
+from ruda.session.saving import SaveOptions, can_write, plan_saving
 from ruda.session.session import Changes, OpenDataset, Session
 from ruda.session.settings import (
     SettingInfo,
@@ -179,6 +179,7 @@ __all__ = [
     "accuracy_text",
     "add_recent",
     "batch_page",
+    "can_write",
     "capture_session",
     "cast_text",
     "clear_state",

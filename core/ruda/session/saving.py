@@ -37,3 +37,15 @@ def plan_saving(index: TensorIndex, options: SaveOptions) -> SavePlan:
         metadata=metadata,
         overwrite=options.overwrite,
     )
+
+
+def can_write(name: str) -> bool:
+    """True if files of this format can be written as well as read."""
+    from ruda.errors import SaveError
+    from ruda.store import TensorIndex, plan_save
+
+    try:
+        plan_save(TensorIndex.of([], format=name), Path(name), format=name)
+    except SaveError:
+        return False
+    return True

@@ -1,0 +1,134 @@
+"""``ruda convert``: remap, adapt, cast and save."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from ruda.cli.options import RecipeWords, recipe_of, recipe_options
+from ruda.cli.program import FINE, REFUSED
+from ruda.cli.terminal import monitor, say, table, warn
+
+if TYPE_CHECKING:
+    from ruda.session import SavedPage, SavePlanPage
+
+
+@click.command("convert")
+@click.argument("source")
+@click.argument("out")
+@recipe_options
+@click.option("--target", metavar="NAME", help="The architecture or file that names the modules.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A target's setting.")
+@click.option("--format", "format_", metavar="NAME", help="Format to write; else the suffix says.")
+@click.option(
+    "--metadata", multiple=True, metavar="KEY=VALUE", help="Add or replace an entry of metadata."
+)
+@click.option("--overwrite", is_flag=True, help="Replace OUT if it is there.")
+@click.option("--verify", is_flag=True, help="Read OUT back and compare every tensor.")
+@click.option("--dry-run", is_flag=True, help="Show the plan, write nothing.")
+def command(
+    source: str,
+    out: str,
+    target: str | None,
+    settings: tuple[str, ...],
+    format_: str | None,
+    metadata: tuple[str, ...],
+    overwrite: bool,
+    verify: bool,
+    dry_run: bool,
+    **words: Unpack[RecipeWords],
+) -> int:
+    """Write SOURCE to OUT after remapping, adapting and casting its tensors.
+
+    The suffix of OUT says the format (.safetensors, .bpk). A conversion that changes nothing
+    carries metadata, order and ids over as they are. OUT appears only when it is complete.
+    """
+    from ruda.session import (
+        SaveOptions,
+        parse_target,
+        plan_saving,
+        resolve_target,
+        save_plan_page,
+        saved_page,
+    )
+    from ruda.store import convert, open_store, write
+
+    recipe = recipe_of(words)
+    choice = None if target is None else parse_target(target, settings)
+    if settings and choice is None:
+        raise click.UsageError("--set gives settings of a --target, and there is none")
+    options = SaveOptions(
+        path=Path(out),
+        format=format_,
+        metadata=tuple(_entry(word) for word in metadata),
+        overwrite=overwrite,
+        verify=verify,
+    )
+    with (
+        monitor("Converting") as watch,
+        open_store(source, top_level_key=words["top_level_key"], monitor=watch) as index,
+    ):
+        expectation = None if choice is None else resolve_target(choice, monitor=watch).expectation
+        view = convert(index, recipe=recipe, target=expectation)
+        plan = plan_saving(view, options)
+        page = save_plan_page(plan, index)
+        if dry_run:
+            _show_plan(source, page)
+            for blocker in page.blockers:
+                warn(f"cannot be saved: {blocker}")
+            return FINE if page.can_save else REFUSED
+        plan.require_writable()
+        _show_plan(source, page)
+        result = write(plan, monitor=watch, verify=verify)
+    _show_saved(saved_page(result))
+    return FINE
+
+
+def _entry(word: str) -> tuple[str, str]:
+    key, sign, value = word.partition("=")
+    if not sign or not key:
+        raise click.UsageError(f"--metadata expects KEY=VALUE, got {word!r}")
+    return key, value
+
+
+def _show_plan(source: str, page: SavePlanPage) -> None:
+    from ruda.session import counted, size_text
+
+    say(f"{source} to {page.path} ({page.format})")
+    say(page.summary)
+    if page.left_out:
+        say(f"{counted(page.left_out, 'tensor')} left out")
+    say()
+    table(
+        [
+            [
+                line.key + (f"  ×{line.count}" if line.count > 1 else ""),
+                line.dtype,
+                line.shape,
+                size_text(line.nbytes),
+                line.what or "as it is",
+                line.module,
+            ]
+            for line in page.lines
+        ],
+        right=(3,),
+    )
+    say()
+    say("before: " + "; ".join(share.text for share in page.dtypes_before))
+    say("after:  " + "; ".join(share.text for share in page.dtypes_after))
+    for note in page.notes:
+        say(f"note: {note}")
+    for warning in page.warnings:
+        warn(warning)
+
+
+def _show_saved(page: SavedPage) -> None:
+    say(page.title)
+    if page.casts.numel:
+        say(page.cast_text)
+    for line in page.worst:
+        say(f"  {line}")
+    if page.casts.overflow:
+        warn(f"{page.casts.overflow} values do not fit the new type and became infinite")

@@ -1,0 +1,107 @@
+"""``ruda diff``: what a file would do to a model."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from ruda.cli.options import RecipeWords, recipe_of, recipe_options
+from ruda.cli.program import FINDINGS, FINE
+from ruda.cli.terminal import monitor, say, table
+
+if TYPE_CHECKING:
+    from ruda.session import DiffLine
+    from ruda.store import DiffReport
+
+
+@click.command("diff")
+@click.argument("source")
+@click.argument("target")
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
+@recipe_options
+@click.option("--all", "show_all", is_flag=True, help="Show every tensor on a row of its own.")
+@click.option("--json", "as_json", is_flag=True, help="The whole report as one JSON object.")
+def command(
+    source: str,
+    target: str,
+    settings: tuple[str, ...],
+    show_all: bool,
+    as_json: bool,
+    **words: Unpack[RecipeWords],
+) -> int:
+    """Show what SOURCE would do to TARGET, tensor by tensor, without loading anything.
+
+    TARGET is an architecture (see `ruda models`) with its settings, or another weights file.
+    Exit code 0 when the load would be complete, 1 when it would not.
+    """
+    from ruda.session import parse_target, resolve_target
+    from ruda.store import diff, open_store
+
+    recipe = recipe_of(words)
+    choice = parse_target(target, settings)
+    with (
+        monitor("Comparing") as watch,
+        open_store(source, top_level_key=words["top_level_key"], monitor=watch) as index,
+    ):
+        found = resolve_target(choice, monitor=watch)
+        report = diff(index, found.expectation, recipe=recipe, monitor=watch)
+        if found.index is not None:
+            found.index.close()
+    if as_json:
+        data = {**report.as_data(), "target": choice.title}
+        click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        _show(report, choice.title, show_all=show_all)
+    return FINE if report.is_complete else FINDINGS
+
+
+def _show(report: DiffReport, target: str, *, show_all: bool) -> None:
+    from ruda.session import diff_headline, diff_lines, diff_summary, is_problem, status_look
+
+    say(f"{report.source_name} onto {target}")
+    say(f"{diff_headline(report)} · {diff_summary(report)}")
+    counts = (f"{status_look(s).word} {count}" for s, count in report.counts.items())
+    say("   ".join(counts))
+    say()
+    problems = [row for row in report.rows if is_problem(row.status)]
+    rest = [row for row in report.rows if not is_problem(row.status)]
+    ordered = sorted(problems, key=lambda row: _ORDER.index(row.status.value))
+    lines = [*diff_lines(ordered, folded=False), *diff_lines(rest, folded=not show_all)]
+    table([_cells(line) for line in lines])
+    for note in report.notes:
+        say(f"note: {note}")
+    if report.banner is not None:
+        say()
+        say(f"{report.banner[0].upper()}{report.banner[1:]}.")
+    for hint in report.hints:
+        say(f"  try {_hint(hint.rule, hint.value)}  ({hint.matches} tensors would match)")
+
+
+_ORDER = ("error", "missing", "unused")
+
+
+def _cells(line: DiffLine) -> list[str]:
+    from ruda.session import status_look
+
+    look = status_look(line.status)
+    many = f"  ×{line.count}" if line.count > 1 else ""
+    what = line.what
+    if line.nearest:
+        what += f"; did you mean {line.nearest[0].key!r}?"
+    return [
+        f"{look.glyph} {look.word}",
+        f"{line.source}{many}" if line.source else "",
+        line.arrow,
+        f"{line.target}{many}" if line.target else "",
+        line.shape,
+        line.dtype,
+        what,
+    ]
+
+
+def _hint(rule: tuple[str, str] | None, value: str) -> str:
+    import shlex
+
+    return shlex.join(["--adapt", value] if rule is None else ["--remap", *rule])

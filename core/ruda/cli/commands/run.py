@@ -1,0 +1,132 @@
+"""``ruda run``: a model with weights over a dataset."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import click
+
+from ruda.cli.options import RecipeWords, recipe_of, recipe_options
+from ruda.cli.program import FINE
+from ruda.cli.terminal import monitor, say, table, warn
+
+if TYPE_CHECKING:
+    from ruda.data import Dataset
+    from ruda.session import Evaluation, LoadedModel
+
+
+@click.command("run")
+@click.argument("target")
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--weights", required=True, metavar="FILE", help="The weights to load.")
+@click.option("--dataset", "data", required=True, metavar="PATH", help="The items to run.")
+@click.option("--split", metavar="NAME", help="The part of the dataset, where it has several.")
+@recipe_options
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Only the first N items.")
+@click.option(
+    "--batch-size",
+    type=click.IntRange(min=1),
+    default=256,
+    show_default=True,
+    help="Items at once.",
+)
+@click.option("--profile", is_flag=True, help="Time every layer on the first batch.")
+@click.option("--logits", metavar="FILE.npz", help="Write the outputs of every item.")
+@click.option("--overwrite", is_flag=True, help="Replace the file of --logits if it is there.")
+@click.option("--allow-partial", is_flag=True, help="Run although parameters are not in the file.")
+def command(
+    target: str,
+    settings: tuple[str, ...],
+    weights: str,
+    data: str,
+    split: str | None,
+    limit: int | None,
+    batch_size: int,
+    profile: bool,
+    logits: str | None,
+    overwrite: bool,
+    allow_partial: bool,
+    **words: Unpack[RecipeWords],
+) -> int:
+    """Load weights into TARGET (see `ruda models`) and run it over a dataset.
+
+    Prints the accuracy where the items have labels. A file that does not fill every parameter is
+    refused, because the rest would keep arbitrary values.
+    """
+    from ruda.data import open_dataset
+    from ruda.session import accuracy_text, evaluate, load_model, parse_target
+    from ruda.store import open_store
+
+    recipe = recipe_of(words)
+    choice = parse_target(target, settings)
+    out = None if logits is None else _free(Path(logits), overwrite)
+    with monitor("Loading") as watch:
+        dataset = open_dataset(data, split=split, monitor=watch)
+        with open_store(weights, top_level_key=words["top_level_key"], monitor=watch) as index:
+            loaded = load_model(choice, index, recipe, allow_partial=allow_partial, monitor=watch)
+    if loaded.warning:
+        warn(loaded.warning)
+    with monitor("Running") as watch:
+        found = evaluate(loaded, dataset, batch_size=batch_size, limit=limit, monitor=watch)
+    say(f"{Path(weights).name} in {choice.title} over {dataset.source_id}")
+    say(accuracy_text(found))
+    if found.accuracy is not None:
+        say(f"accuracy {found.accuracy:.4f} ({found.correct} of {len(found.outputs)})")
+    if profile:
+        _show_profile(loaded, dataset, batch_size)
+    if out is not None:
+        _write_outputs(out, found, loaded.architecture.output)
+        say(f"outputs written to {out}")
+    return FINE
+
+
+def _show_profile(loaded: LoadedModel, dataset: Dataset[Any], batch_size: int) -> None:
+    from ruda.session import run_batch, run_page
+
+    indices = range(min(batch_size, len(dataset)))
+    if not indices:
+        return
+    page = run_page(run_batch(loaded, dataset.get_many(indices), indices))
+    say()
+    rows = [
+        [line.path, line.kind, line.shape, f"{line.milliseconds:.2f} ms", f"{line.share:.1%}"]
+        for line in page.layers
+    ]
+    table([["layer", "kind", "output", "time", "share"], *rows], right=(3, 4))
+    say(page.timing)
+
+
+def _free(path: Path, overwrite: bool) -> Path:
+    from ruda.errors import SaveError
+
+    if path.is_dir() or (path.exists() and not overwrite):
+        reason = "is a folder" if path.is_dir() else "exists; --overwrite replaces it"
+        raise SaveError(reason, stage="plan", path=path)
+    if not path.parent.is_dir():
+        raise SaveError("its folder does not exist", stage="plan", path=path)
+    return path
+
+
+def _write_outputs(path: Path, found: Evaluation, kind: str) -> None:
+    """Write ``logits`` or ``log_probs``, ``predicted`` and ``labels``; all or nothing."""
+    import numpy as np
+
+    from ruda.errors import SaveError
+
+    arrays: dict[str, Any] = {kind: found.outputs, "predicted": found.predicted}
+    if found.labels is not None:
+        arrays["labels"] = found.labels
+    name = ""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, **arrays)
+        os.replace(name, path)
+    except OSError as error:
+        raise SaveError(str(error.strerror or error), stage="write", path=path) from error
+    finally:
+        if name:
+            Path(name).unlink(missing_ok=True)
