@@ -22,7 +22,7 @@ from ruda.errors import SaveError
 
 Replace = Callable[[Path, Path], None]
 
-BUFFER_BYTES = 1 << 20
+BUFFER_BYTES = 256 << 10
 RENAME_PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
 """Seconds to wait before each further attempt to rename over a file that is in use."""
 

@@ -11,6 +11,9 @@ from ruda.store.index import TensorIndex
 from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import DType, Kind
 
+PIECE_BYTES = 1 << 20
+"""Bytes that a save moves at once: what was just read is still in the processor's cache."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlanProblem:

@@ -13,8 +13,8 @@ from ruda.errors import SaveError
 from ruda.store.formats._write_rudapack import RudapackEncoder
 from ruda.store.formats._write_safetensors import SafetensorsEncoder
 from ruda.store.index import TensorIndex
-from ruda.store.layout import Encoder, Layout, PlannedTensor, PlanProblem
-from ruda.store.snapshot import CHUNK_BYTES, ArraySource, TensorSource
+from ruda.store.layout import PIECE_BYTES, Encoder, Layout, PlannedTensor, PlanProblem
+from ruda.store.snapshot import ArraySource, TensorSource
 
 _ENCODERS: tuple[Encoder, ...] = (RudapackEncoder(), SafetensorsEncoder())
 _READ_ONLY_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt", ".th")
@@ -188,7 +188,7 @@ def _read_bytes(source: TensorSource, nbytes: int) -> int:
     """Memory that handing out ``nbytes`` bytes piece by piece takes."""
     inner = getattr(source, "source", None)
     if hasattr(source, "stream"):
-        piece = min(CHUNK_BYTES, nbytes)
+        piece = min(PIECE_BYTES, nbytes)
         return piece if inner is None else 2 * piece + _read_bytes(inner, nbytes)
     told = getattr(source, "peak_bytes", None)
     if isinstance(told, int):

@@ -16,7 +16,7 @@ from ruda.errors import SaveError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.store._sibling import Replace, Sibling
 from ruda.store.index import TensorIndex
-from ruda.store.layout import Layout, PlannedTensor, PlanProblem
+from ruda.store.layout import PIECE_BYTES, Layout, PlannedTensor, PlanProblem
 from ruda.store.plan import SavePlan, path_problems, plan_save
 from ruda.store.verify import verify_file
 from ruda.tensor import CastCounts
@@ -128,7 +128,7 @@ class _Stream:
     def _put_tensor(self, entry: PlannedTensor) -> None:
         digest = hashlib.sha256() if self._digests else None
         got = 0
-        for chunk in entry.snapshot.chunks():
+        for chunk in entry.snapshot.chunks(PIECE_BYTES):
             self._monitor.check()
             got += len(chunk)
             if got > entry.nbytes:

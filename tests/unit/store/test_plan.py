@@ -10,7 +10,8 @@ import pytest
 from ruda.errors import SaveError
 from ruda.store import plan_save
 from ruda.store.index import TensorIndex
-from ruda.store.snapshot import CHUNK_BYTES, TensorSnapshot
+from ruda.store.layout import PIECE_BYTES
+from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import DType
 
 
@@ -154,14 +155,14 @@ def test_given_metadata_replaces_all(tmp_path):
     assert plan.metadata == {"x": "y"}
 
 
-BIG = 10 * CHUNK_BYTES
+BIG = 10 * PIECE_BYTES
 PEAKS = [
     pytest.param(Unreadable(), 4 * BIG, id="read whole"),
     pytest.param(Unreadable(peak_bytes=7), 7, id="the source knows"),
-    pytest.param(Streaming(), CHUNK_BYTES, id="streamed"),
-    pytest.param(Streaming(source=Streaming()), 3 * CHUNK_BYTES, id="transformed as it streams"),
+    pytest.param(Streaming(), PIECE_BYTES, id="streamed"),
+    pytest.param(Streaming(source=Streaming()), 3 * PIECE_BYTES, id="transformed as it streams"),
     pytest.param(
-        Streaming(source=Unreadable(peak_bytes=BIG)), BIG + 2 * CHUNK_BYTES, id="whole inside"
+        Streaming(source=Unreadable(peak_bytes=BIG)), BIG + 2 * PIECE_BYTES, id="whole inside"
     ),
 ]
 
