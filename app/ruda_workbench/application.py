@@ -1,0 +1,100 @@
+"""Builds session, jobs, theme, storage and window, and joins them."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+from types import TracebackType
+
+from PySide6.QtCore import QCoreApplication, QEventLoop, QTimer
+from PySide6.QtWidgets import QApplication
+
+from ruda.session import Jobs, Session
+from ruda_workbench import operations
+from ruda_workbench.context import Context
+from ruda_workbench.main_window import MainWindow
+from ruda_workbench.storage import Storage
+from ruda_workbench.theme import Theme
+
+SETTLE_LIMIT = 20_000
+"""Milliseconds that ``settle`` waits for jobs at most."""
+
+
+def application(arguments: list[str] | None = None) -> QApplication:
+    """The one QApplication of this process, with the program's name and style."""
+    found = QApplication.instance()
+    if isinstance(found, QApplication):
+        return found
+    made = QApplication(arguments or ["ruda-workbench"])
+    made.setApplicationName("ruda-workbench")
+    made.setApplicationDisplayName("Ruda")
+    made.setDesktopFileName("ruda-workbench")
+    made.setStyle("Fusion")
+    return made
+
+
+def build_window(app: QApplication, storage: Storage, *, theme: str | None = None) -> MainWindow:
+    """A window with nothing open."""
+    settings = storage.settings
+    jobs = Jobs(read_threads=settings.read_threads)
+    context = Context(Session(), jobs, Theme(app, theme or settings.theme), storage)
+    window = MainWindow(context)
+    for note in storage.notes:
+        context.notify("warning", "A file of the workbench was not understood", note)
+    return window
+
+
+def restore_session(window: MainWindow) -> None:
+    """Open what was open last, as the settings say."""
+    storage = window.context.storage
+    if not storage.settings.restore_session:
+        return
+    state, crashed = storage.last_session()
+    if state is not None:
+        window.restore_geometry_text(state.geometry)
+        operations.restore(window.context, state, crashed=crashed)
+        if state.documents:
+            window.show_workspace(state.workspace)
+
+
+def settle(window: MainWindow, *, limit: int = SETTLE_LIMIT) -> None:
+    """Run the event loop until no job is left and every answer has been drawn."""
+    loop = QEventLoop()
+    quiet = 0
+
+    def look() -> None:
+        nonlocal quiet
+        quiet = 0 if window.context.jobs.running else quiet + 1
+        if quiet >= 3:
+            loop.quit()
+
+    timer = QTimer()
+    timer.setInterval(20)
+    timer.timeout.connect(look)
+    timer.start()
+    QTimer.singleShot(limit, loop.quit)
+    loop.exec()
+    timer.stop()
+    QCoreApplication.processEvents()
+
+
+def catch_faults(window: MainWindow) -> None:
+    """Show an uncaught error as a notice with a report; nothing is lost and nothing freezes."""
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        report = "".join(traceback.format_exception(kind, error, trace))
+        sys.stderr.write(report)
+        window.context.notify(
+            "error",
+            "Something went wrong in the workbench",
+            f"{kind.__name__}: {error}. Your documents are untouched.",
+            report=report,
+        )
+
+    sys.excepthook = hook
+
+
+def open_named(window: MainWindow, paths: list[Path]) -> None:
+    """Open the paths of a command line."""
+    window.open_paths(paths)

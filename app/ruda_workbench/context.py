@@ -1,0 +1,71 @@
+"""Context: the one object that workspaces, panels and operations are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from ruda.session import Changes, Derived, JobFailure, Jobs, Session
+from ruda_workbench.qt_jobs import QtJobs
+from ruda_workbench.storage import Storage
+from ruda_workbench.theme import Theme
+from ruda_workbench.widgets.notices import Notice
+
+
+class Context(QObject):
+    """Session, jobs, theme and storage of one window, and the wishes that go to its frame."""
+
+    changed = Signal(object)
+    """``Changes`` after every operation of the session."""
+    noticed = Signal(object)
+    """A ``Notice`` to be shown."""
+    workspace_wanted = Signal(str)
+    key_wanted = Signal(str)
+    """A tensor of the active document to be shown."""
+    summary_changed = Signal()
+    """A workspace has something else to say in the status line."""
+
+    def __init__(self, session: Session, jobs: Jobs, theme: Theme, storage: Storage) -> None:
+        super().__init__()
+        self.session = session
+        self.jobs = QtJobs(jobs, self)
+        self.theme = theme
+        self.storage = storage
+        self.derived = Derived()
+        """Targets, reports and converted views, kept for screens that come back."""
+        self.folder = Path.home()
+        """Where the next file dialog starts."""
+        self._unsubscribe = session.subscribe(self._tell)
+        self.jobs.unhandled.connect(self._unhandled)
+
+    def notify(
+        self,
+        kind: str,
+        title: str,
+        text: str = "",
+        *buttons: tuple[str, Callable[[], None]],
+        report: str = "",
+    ) -> None:
+        """Show a notice: ``info``, ``done``, ``warning`` or ``error``."""
+        self.noticed.emit(Notice(kind, title, text, tuple(buttons), report))
+
+    def fail(self, title: str, failure: JobFailure) -> None:
+        """Show why a job failed: the sentence, and the report where the fault is the program's."""
+        self.notify(
+            "error", title, failure.summary, report="" if failure.expected else failure.report
+        )
+
+    def close(self) -> tuple[str, ...]:
+        """Stop listening and stop the jobs; titles of those that did not stop in time."""
+        self._unsubscribe()
+        return self.jobs.shutdown()
+
+    def _tell(self, changes: Changes) -> None:
+        self.changed.emit(changes)
+
+    def _unhandled(self, news: object) -> None:
+        error = getattr(news, "error", None)
+        if error is not None:
+            self.fail(getattr(news, "title", ""), error)

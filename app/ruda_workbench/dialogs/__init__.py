@@ -1,0 +1,1 @@
+"""Sheets that ask for something before work starts."""

@@ -1,0 +1,81 @@
+"""What a conversion does to each family of tensors, as table rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ruda.session import SaveLine, count_text, size_text
+from ruda.tensor import CastCounts
+from ruda_workbench.item_models.cell_model import CellModel
+from ruda_workbench.widgets.data_table import Cell, Column
+
+KEY, MODULE, SHAPE, DTYPE, WHAT, BYTES, EFFECT = range(7)
+
+
+class ConvertTableModel(CellModel):
+    """Draws the lines of a conversion, and what a scan of the values found."""
+
+    columns = (
+        Column("Tensor", 140, shrinks=True),
+        Column("Module", 60),
+        Column("Shape", 60, shrinks=True),
+        Column("Type", 34),
+        Column("What happens", 90, shrinks=True),
+        Column("Size", 60, right=True),
+        Column("Values", 120),
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: tuple[SaveLine, ...] = ()
+        self._counts: Mapping[str, CastCounts] = {}
+
+    @property
+    def lines(self) -> tuple[SaveLine, ...]:
+        """The lines that are drawn."""
+        return self._lines
+
+    def show_lines(self, lines: tuple[SaveLine, ...]) -> None:
+        """Draw other lines; what a scan found before is forgotten."""
+        self.beginResetModel()
+        self._lines = lines
+        self._counts = {}
+        self.endResetModel()
+
+    def show_counts(self, counts: Mapping[str, CastCounts]) -> None:
+        """Show what casting did to the values, by the family of the key."""
+        self.beginResetModel()
+        self._counts = counts
+        self.endResetModel()
+
+    def row_total(self) -> int:
+        """Number of lines."""
+        return len(self._lines)
+
+    def cell(self, row: int, column: int) -> Cell:
+        """One cell."""
+        line = self._lines[row]
+        if column == KEY:
+            suffix = f"×{line.count}" if line.count > 1 else ""
+            return Cell(line.key, mono=True, suffix=suffix)
+        if column == MODULE:
+            return Cell(line.module, ink="dim")
+        if column == SHAPE:
+            return Cell(line.shape, mono=True, ink="dim")
+        if column == DTYPE:
+            return Cell(line.dtype, mono=True, ink="text" if "cast" in line.what else "dim")
+        if column == WHAT:
+            return Cell(line.what or "as it is", ink="text" if line.what else "faint")
+        if column == BYTES:
+            return Cell(size_text(line.nbytes), ink="dim", right=True)
+        return self._effect(line)
+
+    def _effect(self, line: SaveLine) -> Cell:
+        counts = self._counts.get(line.key)
+        if counts is None or "cast" not in line.what:
+            return Cell("")
+        if counts.overflow:
+            return Cell(f"overflow {count_text(counts.overflow)}", status="error")
+        if counts.underflow:
+            return Cell(f"underflow {count_text(counts.underflow)}", status="missing")
+        return Cell("all in range", status="applied")

@@ -1,0 +1,108 @@
+"""Rows of a load diff as table rows."""
+
+from __future__ import annotations
+
+from ruda.session import DiffLine, DiffPage, status_look
+from ruda_workbench.item_models.cell_model import CellModel
+from ruda_workbench.widgets.data_table import Cell, Column
+
+STATUS, SOURCE, ARROW, TARGET, SHAPE, DTYPE, WHAT = range(7)
+
+_EMPTY = Cell()
+
+
+class DiffTableModel(CellModel):
+    """Draws a ``DiffPage``."""
+
+    columns = (
+        Column("Status", 66),
+        Column("In the file", 120, shrinks=True),
+        Column("", 14),
+        Column("In the model", 120, shrinks=True),
+        Column("Shape", 60, shrinks=True),
+        Column("Type", 34),
+        Column("What happens", 90),
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._page: DiffPage | None = None
+
+    @property
+    def page(self) -> DiffPage | None:
+        """The page that is drawn."""
+        return self._page
+
+    def show_page(self, page: DiffPage | None, opened: frozenset[str] = frozenset()) -> None:
+        """Draw another page; ``opened`` names the lines whose members are shown."""
+        self.beginResetModel()
+        self._page = page
+        self._opened = opened
+        self._folds = page is not None and any(line.is_family for line in page.lines)
+        self.endResetModel()
+
+    def row_total(self) -> int:
+        """Lines of the page."""
+        return 0 if self._page is None else len(self._page.lines)
+
+    def line(self, place: int) -> DiffLine | None:
+        """One line of the page."""
+        if self._page is None or not 0 <= place < len(self._page.lines):
+            return None
+        return self._page.lines[place]
+
+    def cell(self, row: int, column: int) -> Cell:
+        """One cell."""
+        line = self.line(row)
+        if line is None:
+            return _EMPTY
+        if column == STATUS:
+            return Cell(status_look(line.status).word, status=line.status.value)
+        if column == SOURCE:
+            return Cell(
+                line.source, mono=True, suffix=self._times(line, line.source), fold=self._fold(line)
+            )
+        if column == ARROW:
+            return Cell(line.arrow, ink="dim", centre=True)
+        if column == TARGET:
+            return Cell(line.target, mono=True, suffix=self._times(line, line.target))
+        if column == SHAPE:
+            return Cell(line.shape, mono=True, ink="dim")
+        if column == DTYPE:
+            return Cell(line.dtype, mono=True, ink="dim")
+        return Cell(line.what, ink="dim")
+
+    def describe(self, row: int) -> str:
+        """A line in words."""
+        line = self.line(row)
+        if line is None:
+            return ""
+        keys = " onto ".join(key for key in (line.source, line.target) if key)
+        count = f", {line.count} tensors" if line.is_family else ""
+        return f"{status_look(line.status).word}, {keys}{count}, shape {line.shape}, {line.what}"
+
+    def row_named(self, name: str) -> int:
+        """Row of a line by its name; -1 where it is not shown."""
+        if self._page is None:
+            return -1
+        return next((i for i, line in enumerate(self._page.lines) if line.name == name), -1)
+
+    def row_of_key(self, key: str) -> int:
+        """Row that shows a tensor, by its key on either side; -1 where none does."""
+        if self._page is None:
+            return -1
+        for place, line in enumerate(self._page.lines):
+            if any(key in (row.source_key, row.target_key) for row in line.rows):
+                return place
+        return -1
+
+    def _fold(self, line: DiffLine) -> str:
+        if line.is_family:
+            return "open" if line.name in self._opened else "closed"
+        if not self._folds:
+            return ""
+        return "inner" if line.is_member else "plain"
+
+    @staticmethod
+    def _times(line: DiffLine, key: str) -> str:
+        return f"×{line.count}" if line.is_family and key else ""

@@ -1,0 +1,414 @@
+"""The frame: top bar, rail, workspaces, inspector, status line and notices."""
+
+from __future__ import annotations
+
+import base64
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QPoint, Qt, QTimer
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QGuiApplication,
+)
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QFrame,
+    QHBoxLayout,
+    QMainWindow,
+    QMenu,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ruda.session import Changes, JobNews
+from ruda_workbench import operations
+from ruda_workbench.action_book import ActionBook
+from ruda_workbench.actions import CONTEXT_ACTIONS, WINDOW_ACTIONS
+from ruda_workbench.context import Context
+from ruda_workbench.icons import icon
+from ruda_workbench.item_models.command_list import Entry, find, find_keys
+from ruda_workbench.tokens import Scheme, Size, Space
+from ruda_workbench.widgets.buttons import icon_button, push_button
+from ruda_workbench.widgets.command_field import CommandField
+from ruda_workbench.widgets.document_tabs import DocumentTabs
+from ruda_workbench.widgets.logo import Logo
+from ruda_workbench.widgets.notices import Notice, NoticeStack
+from ruda_workbench.widgets.rail import Rail
+from ruda_workbench.widgets.status_line import StatusLine
+from ruda_workbench.workspaces.table import WORKSPACES
+from ruda_workbench.workspaces.workspace import Workspace
+
+RECOVERY_DELAY = 500
+"""Milliseconds of rest after an edit before the recovery file is written."""
+
+
+class MainWindow(QMainWindow):
+    """The window. Its state is the session's; it only arranges and forwards."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self.context = context
+        context.setParent(self)
+        self.setObjectName("MainWindow")
+        self.setWindowTitle("Ruda")
+        self.setWindowIcon(icon("logo"))
+        self.setAcceptDrops(True)
+        self.resize(1440, 900)
+        self.setMinimumSize(900, 560)
+        self.book = ActionBook(self)
+        self._workspaces: dict[str, Workspace] = {}
+        self._inspectors: dict[str, QWidget] = {}
+        self._current = ""
+        self._inspector_wanted = True
+        self._keep = QTimer(self)
+        self._keep.setSingleShot(True)
+        self._keep.setInterval(RECOVERY_DELAY)
+        self._keep.timeout.connect(self._keep_recovery)
+        self._build()
+        self.notices = NoticeStack(self)
+        self._connect()
+        self.show_workspace(WORKSPACES[0].name)
+        self._refresh(Changes.ALL)
+
+    # Building
+
+    def _build(self) -> None:
+        centre = QWidget()
+        column = QVBoxLayout(centre)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        self.rail = Rail()
+        self.status = StatusLine()
+        self._stack = QStackedWidget()
+        self._inspector = QFrame()
+        self._inspector.setObjectName("Inspector")
+        self._inspector.setMinimumWidth(240)
+        inner = QVBoxLayout(self._inspector)
+        inner.setContentsMargins(0, 0, 0, 0)
+        self._inspector_stack = QStackedWidget()
+        inner.addWidget(self._inspector_stack)
+        self._splitter = QSplitter(Qt.Orientation.Horizontal)
+        self._splitter.setHandleWidth(1)
+        self._splitter.setChildrenCollapsible(False)
+        self._splitter.addWidget(self._stack)
+        self._splitter.addWidget(self._inspector)
+        self._splitter.setStretchFactor(0, 1)
+        self._splitter.setStretchFactor(1, 0)
+        self._splitter.setSizes([1440 - Size.RAIL - Size.INSPECTOR, Size.INSPECTOR])
+        row = QHBoxLayout()
+        row.setSpacing(0)
+        row.addWidget(self.rail)
+        row.addWidget(self._splitter, 1)
+        self.setCentralWidget(centre)
+        column.addWidget(self._top_bar())
+        column.addLayout(row, 1)
+        column.addWidget(self.status)
+        self._register()
+
+    def _top_bar(self) -> QFrame:
+        bar = QFrame()
+        bar.setObjectName("TopBar")
+        bar.setFixedHeight(Size.TOP_BAR)
+        row = QHBoxLayout(bar)
+        row.setContentsMargins(0, 0, Space.M, 0)
+        row.setSpacing(Space.S)
+        holder = QHBoxLayout()
+        holder.setContentsMargins(0, 0, 0, 0)
+        self.logo = Logo()
+        self.logo.setFixedWidth(Size.RAIL)
+        holder.addWidget(self.logo)
+        row.addLayout(holder)
+        row.setSpacing(0)
+        self.tabs = DocumentTabs()
+        row.addWidget(self.tabs, 1)
+        row.addSpacing(Space.L)
+        self.command = CommandField(self._find, self)
+        self.command.setMinimumWidth(220)
+        row.addWidget(self.command, 0)
+        row.addSpacing(Space.S)
+        self._open = push_button("Open…", "open")
+        row.addWidget(self._open)
+        return bar
+
+    def _register(self) -> None:
+        self.book.add(CONTEXT_ACTIONS, self.context)
+        self.book.add(WINDOW_ACTIONS, self)
+        for entry in WORKSPACES:
+            workspace = entry.build(self.context)
+            self._workspaces[entry.name] = workspace
+            self._stack.addWidget(workspace)
+            self.rail.add_workspace(entry.name, entry.title, entry.icon, entry.keys)
+            self.book.add(type(workspace).ACTIONS, workspace)
+            panel = workspace.inspector()
+            if panel is not None:
+                self._inspectors[entry.name] = panel
+                self._inspector_stack.addWidget(panel)
+            go = partial(self.show_workspace, entry.name)
+            self.book.add_keys(f"go.{entry.name}", entry.title, entry.icon, entry.keys, go)
+        self._theme_button = icon_button("moon", "Switch between light and dark", "rail.theme")
+        self._menu_button = icon_button("menu", "Menu  F10", "rail.menu")
+        self.rail.add_foot(self._theme_button)
+        self.rail.add_foot(self._menu_button)
+
+    def _connect(self) -> None:
+        context = self.context
+        context.changed.connect(self._refresh)
+        context.noticed.connect(self.add_notice)
+        context.workspace_wanted.connect(self.show_workspace)
+        context.summary_changed.connect(self._show_summary)
+        context.jobs.news.connect(self._news)
+        context.theme.changed.connect(self._theme_changed)
+        self.status.cancel_asked.connect(self._cancel)
+        self.rail.chosen.connect(self.show_workspace)
+        self.tabs.shown.connect(self._tab_shown)
+        self.tabs.closed.connect(self._tab_closed)
+        self.command.action_chosen.connect(self._run)
+        self.command.key_chosen.connect(context.key_wanted)
+        self._open.clicked.connect(self.ask_open)
+        self._theme_button.clicked.connect(self.toggle_theme)
+        self._menu_button.clicked.connect(self.open_menu)
+        self.logo.clicked.connect(self.open_menu)
+
+    # Workspaces
+
+    def workspace(self, name: str = "") -> Workspace:
+        """A workspace by its name; the one in front without."""
+        return self._workspaces[name or self._current]
+
+    @property
+    def current(self) -> str:
+        """Name of the workspace in front."""
+        return self._current
+
+    def show_workspace(self, name: str) -> None:
+        """Bring a workspace to the front."""
+        if name not in self._workspaces:
+            return
+        if name != self._current:
+            if self._current:
+                self._workspaces[self._current].left()
+            self._current = name
+            self._stack.setCurrentWidget(self._workspaces[name])
+            self.rail.choose(name)
+            self._workspaces[name].entered()
+        self._show_inspector()
+        self._show_summary()
+        self.book.refresh()
+
+    def toggle_inspector(self) -> None:
+        """Show or hide the inspector."""
+        self._inspector_wanted = not self._inspector_wanted
+        self._show_inspector()
+
+    def next_pane(self) -> None:
+        """Give the focus to the next of: workspace, inspector, top bar, rail."""
+        panes: list[QWidget] = [self._stack, self._inspector, self.tabs, self.rail]
+        panes = [pane for pane in panes if pane.isVisible()]
+        focus = QGuiApplication.focusObject()
+        held = next(
+            (
+                i
+                for i, p in enumerate(panes)
+                if isinstance(focus, QWidget) and p.isAncestorOf(focus)
+            ),
+            -1,
+        )
+        pane = panes[(held + 1) % len(panes)]
+        first = next(
+            (
+                w
+                for w in [pane, *pane.findChildren(QWidget)]
+                if w.isVisible() and w.isEnabled() and w.focusPolicy() & Qt.FocusPolicy.TabFocus
+            ),
+            pane,
+        )
+        first.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def _show_inspector(self) -> None:
+        panel = self._inspectors.get(self._current)
+        wanted = self.workspace().wants_inspector() and self._inspector_wanted
+        if panel is not None:
+            self._inspector_stack.setCurrentWidget(panel)
+        self._inspector.setVisible(panel is not None and wanted)
+
+    def _show_summary(self) -> None:
+        workspace = self.workspace()
+        self.status.show_summary(workspace.summary())
+        self.status.show_findings(workspace.findings())
+        self._show_inspector()
+        self.book.refresh()
+
+    # Session
+
+    def _refresh(self, changes: Changes) -> None:
+        session = self.context.session
+        active = session.active
+        self.tabs.show_documents(
+            tuple((d.id, d.name, str(d.path)) for d in session.documents),
+            None if active is None else active.id,
+            {d.id for d in session.dirty},
+        )
+        self.setWindowTitle("Ruda" if active is None else f"{active.name} – Ruda")
+        self._show_summary()
+        if session.documents or changes != Changes.ALL:
+            self._keep.start()
+
+    def _tab_shown(self, document_id: int) -> None:
+        self.context.session.activate(document_id)
+        self.show_workspace("weights")
+
+    def _tab_closed(self, document_id: int) -> None:
+        operations.close_document(self.context, document_id)
+
+    def _news(self, news: JobNews) -> None:
+        self.status.show_news(news)
+        if news.state.is_final:
+            self.book.refresh()
+
+    def _cancel(self, job_id: int) -> None:
+        for job in self.context.jobs.running:
+            if job.id == job_id:
+                job.cancel()
+
+    def stop_job(self) -> None:
+        """Stop the job that the status line shows, or the oldest."""
+        running = self.context.jobs.running
+        shown = [job for job in running if job.id == self.status.shown_job]
+        for job in (shown or list(running))[:1]:
+            job.cancel()
+
+    # Commands
+
+    def _find(self, text: str) -> tuple[list[Entry], list[Entry]]:
+        offers = [
+            (
+                Entry("action", a.id, a.title, a.keys.split(";")[0], a.icon or ""),
+                f"{a.title} {a.group} {a.words}".lower(),
+            )
+            for a in self.book.records()
+            if self.book.is_available(a.id) and a.id != "view.command"
+        ]
+        document = self.context.session.active
+        keys = [] if document is None else find_keys(tuple(document.index), text)
+        return find(offers, text), keys
+
+    def _run(self, action_id: str) -> None:
+        self.book.run(action_id)
+
+    def open_menu(self) -> None:
+        """Show every action in a menu, by group."""
+        self.book.refresh()
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        groups: dict[str, QMenu] = {}
+        for action in self.book.records():
+            if action.group not in groups:
+                groups[action.group] = menu.addMenu(action.group)
+            groups[action.group].addAction(self.book.qaction(action.id))
+        corner = self._menu_button.mapToGlobal(QPoint(self._menu_button.width() + 4, 0))
+        menu.popup(QPoint(corner.x(), corner.y() - menu.sizeHint().height() + 28))
+
+    def choose_theme(self, choice: str) -> None:
+        """Hold a theme and remember it."""
+        self.context.theme.choose(choice)
+        self.context.storage.change(theme=choice)
+
+    def toggle_theme(self) -> None:
+        """Switch between light and dark, and remember it."""
+        dark = self.context.theme.scheme is Scheme.DARK
+        self.choose_theme("light" if dark else "dark")
+
+    def _theme_changed(self) -> None:
+        dark = self.context.theme.scheme is Scheme.DARK
+        self._theme_button.setIcon(icon("sun" if dark else "moon"))
+        self.update()
+
+    def add_notice(self, notice: Notice) -> None:
+        """Show a notice; one with a report can be copied."""
+        if notice.report:
+            report = notice.report
+            copy = ("Copy report", lambda: QGuiApplication.clipboard().setText(report))
+            notice = Notice(notice.kind, notice.title, notice.text, (*notice.buttons, copy))
+        self.notices.add(notice)
+
+    # Opening
+
+    def open_paths(self, paths: list[Path]) -> None:
+        """Open each path in the workspace that takes it; the one in front is asked first."""
+        order = [self._current, *(n for n in self._workspaces if n != self._current)]
+        for path in paths:
+            taker = next((n for n in order if self._workspaces[n].accepts(path)), "weights")
+            self.show_workspace(taker)
+            self._workspaces[taker].open_path(path)
+
+    def ask_open(self) -> None:
+        """Ask for files and open them."""
+        found, _ = QFileDialog.getOpenFileNames(
+            self,
+            "Open",
+            str(self.context.folder),
+            "Weights (*.safetensors *.pt *.pth *.th *.bin *.ckpt *.bpk);;All files (*)",
+        )
+        self.open_paths([Path(name) for name in found])
+
+    def ask_open_folder(self) -> None:
+        """Ask for a folder and open it."""
+        found = QFileDialog.getExistingDirectory(self, "Open a folder", str(self.context.folder))
+        if found:
+            self.open_paths([Path(found)])
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take files."""
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+            self._dropping(active=True)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """Nothing hangs over the window any more."""
+        self._dropping(active=False)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open what was dropped, wherever it fell."""
+        self._dropping(active=False)
+        urls = event.mimeData().urls()
+        event.acceptProposedAction()
+        self.open_paths([Path(url.toLocalFile()) for url in urls if url.isLocalFile()])
+
+    def _dropping(self, *, active: bool) -> None:
+        hook = getattr(self.workspace(), "set_dropping", None)
+        if hook is not None:
+            hook(active=active)
+
+    # State
+
+    def geometry_text(self) -> str:
+        """Size and place of the window, as text for the session's state."""
+        return base64.b64encode(self.saveGeometry().data()).decode()
+
+    def restore_geometry_text(self, text: str) -> None:
+        """Take size and place from the session's state."""
+        if text:
+            self.restoreGeometry(QByteArray(base64.b64decode(text)))
+
+    def _keep_recovery(self) -> None:
+        self.context.storage.keep_recovery(
+            self.context.session, self._current, self.geometry_text()
+        )
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Keep the session, stop the jobs, close the files."""
+        self._keep.stop()
+        context = self.context
+        context.storage.keep_session(context.session, self._current, self.geometry_text())
+        for workspace in self._workspaces.values():
+            workspace.left()
+        context.close()
+        for document in context.session.documents:
+            document.index.close()
+        event.accept()

@@ -1,0 +1,164 @@
+"""What a person can intend: each function starts the work and says what success and failure do.
+
+Nothing here knows a widget. Recipe edits are in ``recipe_operations``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ruda.progress import Monitor
+from ruda.session import (
+    Document,
+    DocumentState,
+    JobFailure,
+    SessionState,
+    TargetChoice,
+    recipe_of_state,
+    target_of_state,
+)
+from ruda.store import Recipe, TensorIndex, open_store
+from ruda_workbench import assets
+from ruda_workbench.context import Context
+
+
+def open_document(
+    context: Context,
+    path: Path,
+    *,
+    recipe: Recipe | None = None,
+    target: TargetChoice | None = None,
+    top_level_key: str | None = None,
+    remember: bool = True,
+) -> None:
+    """Open a file of weights in a job and bring it to the front; a refusal becomes a notice."""
+
+    def work(monitor: Monitor) -> TensorIndex:
+        return open_store(path, top_level_key=top_level_key, monitor=monitor)
+
+    def done(index: TensorIndex) -> None:
+        context.session.open(path, index, recipe=recipe, target=target, top_level_key=top_level_key)
+        context.folder = path.parent
+        if remember:
+            context.storage.remember(path)
+        context.workspace_wanted.emit("weights")
+
+    def failed(failure: JobFailure) -> None:
+        context.fail(f"{path.name} was not opened", failure)
+
+    context.jobs.start(f"Opening {path.name}", work, owner=context, done=done, failed=failed)
+
+
+def close_document(context: Context, document_id: int) -> None:
+    """Close a document and its file."""
+    context.session.close(document_id)
+
+
+def close_active(context: Context) -> None:
+    """Close the document in front."""
+    document = context.session.active
+    if document is not None:
+        close_document(context, document.id)
+
+
+def step_document(context: Context, by: int) -> None:
+    """Bring the next or previous document to the front."""
+    documents = context.session.documents
+    active = context.session.active
+    if active is None or len(documents) < 2:
+        return
+    ids = [document.id for document in documents]
+    context.session.activate(ids[(ids.index(active.id) + by) % len(ids)])
+    context.workspace_wanted.emit("weights")
+
+
+def choose_target(context: Context, document: Document, target: TargetChoice | None) -> None:
+    """Lay a document onto another target."""
+    if document.target != target:
+        context.session.retarget(document.id, target)
+
+
+def can_undo(context: Context) -> bool:
+    """True if the document in front has an edit to take back."""
+    document = context.session.active
+    return document is not None and context.session.history(document.id).undo_title is not None
+
+
+def can_redo(context: Context) -> bool:
+    """True if the document in front has an edit to bring back."""
+    document = context.session.active
+    return document is not None and context.session.history(document.id).redo_title is not None
+
+
+def undo(context: Context) -> None:
+    """Take back the last edit of the document in front."""
+    document = context.session.active
+    if document is not None:
+        context.session.undo(document.id)
+
+
+def redo(context: Context) -> None:
+    """Bring back the edit that was undone last."""
+    document = context.session.active
+    if document is not None:
+        context.session.redo(document.id)
+
+
+def has_document(context: Context) -> bool:
+    """True if a document is in front."""
+    return context.session.active is not None
+
+
+def has_sample(context: Context) -> bool:
+    """True if the embedded sample is installed."""
+    return sample_weights() is not None
+
+
+def sample_weights() -> Path | None:
+    """The sample's checkpoint with PyTorch's names; None where it is absent."""
+    found = sorted(assets.samples().rglob("*.pt"))
+    return found[0] if found else None
+
+
+def open_sample(context: Context) -> None:
+    """Open the embedded digits model onto its architecture."""
+    path = sample_weights()
+    if path is None:
+        context.notify("warning", "The sample is not installed", str(assets.samples()))
+        return
+    open_document(context, path, target=TargetChoice.of("digits"), remember=False)
+
+
+def restore(context: Context, state: SessionState, *, crashed: bool) -> None:
+    """Open again what a state names; files that are gone are said in one notice."""
+    gone: list[str] = []
+    notes: list[str] = []
+    for kept in state.documents:
+        if not Path(kept.path).exists():
+            gone.append(Path(kept.path).name)
+            continue
+        notes.extend(_reopen(context, kept))
+    if gone:
+        context.notify("warning", "Not found any more", ", ".join(gone))
+    for note in notes:
+        context.notify("warning", "A recipe was not restored", note)
+    if crashed and state.documents:
+        context.notify(
+            "info",
+            "The last session ended without a close",
+            "Its documents and recipes are back as they were.",
+        )
+
+
+def _reopen(context: Context, kept: DocumentState) -> Sequence[str]:
+    recipe, note = recipe_of_state(kept)
+    open_document(
+        context,
+        Path(kept.path),
+        recipe=recipe,
+        target=target_of_state(kept),
+        top_level_key=kept.top_level_key,
+        remember=False,
+    )
+    return [note] if note else []

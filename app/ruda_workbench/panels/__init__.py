@@ -1,0 +1,1 @@
+"""Panels: each draws one page and turns gestures into operations."""

@@ -1,0 +1,213 @@
+"""Half precision: which types tensors are saved in, and what that does to their values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from ruda.progress import Monitor, track
+from ruda.session import JobFailure, SavePlanPage, counted, size_text
+from ruda.store import TensorIndex, fold, read_with_counts
+from ruda.tensor import CastCounts
+from ruda_workbench import recipe_operations as edits
+from ruda_workbench.context import Context
+from ruda_workbench.document_watch import DocumentWatch
+from ruda_workbench.item_models.convert_table import ConvertTableModel
+from ruda_workbench.qt_jobs import Latest
+from ruda_workbench.theme import text_font
+from ruda_workbench.tokens import Space
+from ruda_workbench.widgets.banner import Banner
+from ruda_workbench.widgets.buttons import Segments, Switch, push_button
+from ruda_workbench.widgets.data_table import DataTable
+from ruda_workbench.widgets.labels import ElidedLabel, label, set_role
+
+DEFAULT_KEEP = "BatchNorm"
+
+
+def scan_casts(view: TensorIndex, monitor: Monitor) -> dict[str, CastCounts]:
+    """What casting does to the values of every family; reads each tensor that is cast."""
+    cast = [s for s in view.values() if any(t.startswith("cast") for t in s.trail)]
+    families: dict[str, int] = {}
+    for snapshot in view.values():
+        families[fold(snapshot.key)] = families.get(fold(snapshot.key), 0) + 1
+    found: dict[str, CastCounts] = {}
+    for snapshot in track(cast, monitor, "tensors", len(cast)):
+        _, counts = read_with_counts(snapshot)
+        family = fold(snapshot.key)
+        for key in {family, snapshot.key}:
+            found[key] = found.get(key, CastCounts()) + (counts or CastCounts())
+    return found
+
+
+class ConvertPanel(QWidget):
+    """Edits the cast of the recipe and shows what becomes of every family."""
+
+    def __init__(self, context: Context, watch: DocumentWatch) -> None:
+        super().__init__()
+        self._context = context
+        self._watch = watch
+        self._question = Latest(context.jobs, self)
+        self._view: TensorIndex | None = None
+        self._build()
+        watch.laid_anew.connect(self.refresh)
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.M)
+        column.addWidget(self._policy_card())
+        self.banner = Banner("convert.banner")
+        column.addWidget(self.banner)
+        card = QFrame()
+        card.setProperty("surface", "card")
+        inner = QVBoxLayout(card)
+        inner.setContentsMargins(1, 1, 1, 1)
+        self.table = DataTable("convert.table", "Conversion of every family of tensors")
+        self.model = ConvertTableModel()
+        self.model.setParent(self)
+        self.table.setModel(self.model)
+        inner.addWidget(self.table)
+        column.addWidget(card, 1)
+
+    def _policy_card(self) -> QFrame:
+        card = QFrame()
+        card.setProperty("surface", "card")
+        column = QVBoxLayout(card)
+        column.setContentsMargins(Space.L, Space.M, Space.L, Space.M)
+        column.setSpacing(Space.S)
+        row = QHBoxLayout()
+        row.setSpacing(Space.M)
+        row.addWidget(label("Save floats as", font=text_font(bold=True)))
+        self.types = Segments(edits.CASTS, "convert.type")
+        self.types.chosen.connect(self._changed)
+        row.addWidget(self.types)
+        self.every = Switch("Every float tensor", "convert.every")
+        self.every.setToolTip("Off: only kinds of module that stand half precision are cast")
+        self.every.clicked.connect(self._changed)
+        row.addWidget(self.every)
+        row.addSpacing(Space.S)
+        row.addWidget(label("Keep", role="dim"))
+        self.keep = QLineEdit(DEFAULT_KEEP)
+        self.keep.setObjectName("convert.keep")
+        self.keep.setAccessibleName("Kinds of module that keep their type")
+        self.keep.setToolTip("Kinds of module that keep their type, with commas between them")
+        self.keep.setMaximumWidth(240)
+        self.keep.editingFinished.connect(self._changed)
+        row.addWidget(self.keep, 1)
+        row.addStretch(1)
+        self.scan = push_button("Check values", "convert.scan")
+        self.scan.setToolTip("Read every tensor that is cast and count what does not fit")
+        self.scan.clicked.connect(self._scan)
+        row.addWidget(self.scan)
+        column.addLayout(row)
+        self._summary = ElidedLabel(ink="dim")
+        self._summary.setObjectName("convert.summary")
+        column.addWidget(self._summary)
+        return card
+
+    # Showing
+
+    @property
+    def summary(self) -> str:
+        """The line under the choices."""
+        return self._summary.text()
+
+    def refresh(self) -> None:
+        """Draw the recipe of the document in front and what it makes."""
+        document, laid = self._watch.document, self._watch.laid
+        if document is None:
+            return
+        cast = document.recipe.cast
+        self.types.choose("" if cast is None else cast.to.label)
+        self.every.setChecked(edits.casts_every(cast))
+        self.every.setEnabled(cast is not None and cast.to.label != "f32")
+        if cast is not None and not self.keep.hasFocus():
+            self.keep.setText(", ".join(sorted(cast.keep)))
+        if laid is None:
+            return
+        view = laid.view
+        if view is None:
+            self.model.show_lines(())
+            self.table.empty_text = laid.problem
+            self._summary.set_text("")
+            self.banner.show_text("error", laid.problem)
+            self.scan.setEnabled(False)
+            return
+        if view is self._view:
+            return
+        self._question.drop()
+        self._view = view
+        self.scan.setEnabled(cast is not None)
+        self.banner.show_text("warning", "")
+        self.model.show_lines(() if laid.plan is None else laid.plan.lines)
+        self._summary.set_text("" if laid.plan is None else _sizes(document.index, laid.plan))
+        notes = () if laid.plan is None else laid.plan.notes
+        if notes and cast is not None:
+            self.banner.show_text("warning", notes[0])
+
+    def leave(self) -> None:
+        """Drop the scan."""
+        self._question.drop()
+
+    # Gestures
+
+    def kept_kinds(self) -> tuple[str, ...]:
+        """The kinds of module that stand in the field."""
+        words = (word.strip() for word in self.keep.text().replace(";", ",").split(","))
+        return tuple(word for word in words if word)
+
+    def choose(self, to: str) -> None:
+        """Pick a type as a click on its segment does."""
+        self.types.choose(to)
+        self._changed()
+
+    def _changed(self) -> None:
+        document = self._watch.document
+        if document is None:
+            return
+        problem = edits.choose_cast(
+            self._context,
+            document,
+            self.types.value,
+            every=self.every.isChecked(),
+            keep=self.kept_kinds(),
+        )
+        set_role(self.keep, "invalid", bool(problem))
+        self.banner.show_text("error", problem)
+
+    def _scan(self) -> None:
+        view = self._view
+        if view is None:
+            return
+
+        def work(monitor: Monitor) -> dict[str, CastCounts]:
+            return scan_casts(view, monitor)
+
+        def failed(failure: JobFailure) -> None:
+            self.banner.show_text("error", failure.summary)
+
+        self._question.ask("Checking values", work, self._scanned, failed)
+
+    def _scanned(self, counts: Mapping[str, CastCounts]) -> None:
+        self.model.show_counts(counts)
+        lines = {line.key for line in self.model.lines}
+        total = CastCounts()
+        for key, found in counts.items():
+            if key in lines:
+                total += found
+        if total.overflow:
+            text = f"{counted(total.overflow, 'value')} would overflow to infinity."
+            self.banner.show_text("error", text)
+        elif total.underflow:
+            text = f"{counted(total.underflow, 'value')} would become zero."
+            self.banner.show_text("warning", text)
+
+
+def _sizes(before: TensorIndex, page: SavePlanPage) -> str:
+    after = sum(share.nbytes for share in page.dtypes_after)
+    change = ""
+    if before.nbytes and before.nbytes != after:
+        change = f" ({(after - before.nbytes) / before.nbytes * 100:+.0f} %)"
+    shares = " · ".join(share.text for share in page.dtypes_after)
+    return f"{size_text(before.nbytes)} → {size_text(after)}{change} · {shares}"

@@ -1,0 +1,333 @@
+"""The inspector: facts, statistics, heat map and values of the chosen tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QScrollArea,
+    QSizePolicy,
+    QStackedWidget,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ruda.progress import Monitor
+from ruda.session import InspectorPage, JobFailure, inspector_page
+from ruda.store import TensorSnapshot
+from ruda_workbench.context import Context
+from ruda_workbench.inspection import Inspection, inspect
+from ruda_workbench.item_models.values_grid import ValuesGridModel
+from ruda_workbench.qt_jobs import Latest
+from ruda_workbench.theme import mono_font, text_font
+from ruda_workbench.tokens import Size, Space
+from ruda_workbench.widgets.buttons import Segments, icon_button, push_button
+from ruda_workbench.widgets.labels import ElidedLabel, Facts, label
+from ruda_workbench.widgets.plots import HeatMap, Histogram
+
+Pair = tuple[TensorSnapshot, TensorSnapshot | None]
+"""A tensor as it will be, and as the file has it where that differs."""
+
+KEPT = 32
+"""Inspections that are remembered."""
+
+
+class InspectorPanel(QWidget):
+    """Shows one tensor of a row; a family is stepped through."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self.setObjectName("inspector")
+        self._context = context
+        self._question = Latest(context.jobs, self)
+        self._pairs: tuple[Pair, ...] = ()
+        self._place = 0
+        self._known: dict[int, tuple[TensorSnapshot, Inspection]] = {}
+        self._build()
+        self.show_pairs(())
+
+    # Building
+
+    def _build(self) -> None:
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        self._pages = QStackedWidget()
+        outer.addWidget(self._pages)
+        self._pages.addWidget(self._empty())
+        body = QWidget()
+        self._pages.addWidget(body)
+        column = QVBoxLayout(body)
+        column.setContentsMargins(Space.L, Space.M, Space.L, Space.M)
+        column.setSpacing(Space.M)
+        column.addLayout(self._head())
+        self._facts = Facts()
+        column.addWidget(self._facts)
+        self.tabs = Segments(
+            (("overview", "Overview"), ("heat", "Heat map"), ("values", "Values")),
+            "inspector.tabs",
+            fill=True,
+        )
+        self.tabs.chosen.connect(self._choose_tab)
+        column.addWidget(self.tabs)
+        self._tab_pages = QStackedWidget()
+        self._tab_pages.addWidget(self._overview())
+        self._tab_pages.addWidget(self._heat())
+        self._tab_pages.addWidget(self._values())
+        column.addWidget(self._tab_pages, 1)
+
+    def _empty(self) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(Space.L, Space.L, Space.L, Space.L)
+        text = label("Choose a tensor to see its facts and values.", role="dim", wrap=True)
+        text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(1)
+        column.addWidget(text)
+        column.addStretch(2)
+        return page
+
+    def _head(self) -> QVBoxLayout:
+        head = QVBoxLayout()
+        head.setSpacing(2)
+        row = QHBoxLayout()
+        row.setSpacing(Space.XS)
+        self._key = ElidedLabel(font=mono_font(bold=True))
+        self._key.setObjectName("inspector.key")
+        self._key.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._copy = icon_button("copy", "Copy the key", "inspector.copy")
+        self._copy.clicked.connect(self._copy_key)
+        row.addWidget(self._key, 1)
+        row.addWidget(self._copy)
+        head.addLayout(row)
+        self._stepper = QWidget()
+        steps = QHBoxLayout(self._stepper)
+        steps.setContentsMargins(0, 0, 0, 0)
+        steps.setSpacing(0)
+        self._step_text = label(role="dim")
+        back = icon_button("chevron-left", "Previous of the family", "inspector.back")
+        ahead = icon_button("chevron-right", "Next of the family", "inspector.next")
+        back.clicked.connect(self._back)
+        ahead.clicked.connect(self._ahead)
+        steps.addWidget(self._step_text, 1)
+        steps.addWidget(back)
+        steps.addWidget(ahead)
+        head.addWidget(self._stepper)
+        return head
+
+    def _overview(self) -> QWidget:
+        inner = QWidget()
+        column = QVBoxLayout(inner)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.S)
+        self._caption = label(role="caption")
+        self._histogram = Histogram()
+        self._statistics = Facts()
+        self._findings = label(role="missing", wrap=True)
+        self._scan_note = label(role="dim", wrap=True)
+        self._scan_note.setObjectName("inspector.note")
+        self._scan = push_button("Compute", "inspector.scan")
+        self._scan.clicked.connect(self._start_scan)
+        self._small_caption = label(role="caption")
+        self._small = HeatMap(most_height=150)
+        self._halves = Facts()
+        for widget in (self._scan_note, self._caption, self._histogram, self._statistics):
+            column.addWidget(widget)
+        column.addWidget(self._scan, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._findings)
+        column.addSpacing(Space.XS)
+        column.addWidget(self._small_caption)
+        column.addWidget(self._small)
+        column.addStretch(1)
+        column.addWidget(self._halves)
+        return _scrolled(inner)
+
+    def _heat(self) -> QWidget:
+        inner = QWidget()
+        column = QVBoxLayout(inner)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.S)
+        self._heat_caption = label(role="caption", wrap=True)
+        self._heat_map = HeatMap(most_height=640)
+        self._heat_map.setObjectName("inspector.heat")
+        self._hover = label(role="dim", font=mono_font(11))
+        self._heat_map.hovered.connect(self._hover.setText)
+        column.addWidget(self._heat_caption)
+        column.addWidget(self._heat_map)
+        column.addWidget(self._hover)
+        column.addStretch(1)
+        return _scrolled(inner)
+
+    def _values(self) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.S)
+        self._values_note = label(role="caption", wrap=True)
+        self._grid = QTableView()
+        self._grid.setObjectName("inspector.values")
+        self._grid.setAccessibleName("Values")
+        self._grid_model = ValuesGridModel()
+        self._grid_model.setParent(self)
+        self._grid.setModel(self._grid_model)
+        self._grid.setFont(mono_font(11))
+        self._grid.setShowGrid(False)
+        self._grid.setCornerButtonEnabled(False)
+        self._grid.setTabKeyNavigation(False)
+        for header, size in (
+            (self._grid.verticalHeader(), 22),
+            (self._grid.horizontalHeader(), 78),
+        ):
+            header.setFont(text_font(10))
+            header.setHighlightSections(False)
+            header.setMinimumSectionSize(20)
+            header.setDefaultSectionSize(size)
+            header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        column.addWidget(self._values_note)
+        column.addWidget(self._grid, 1)
+        return page
+
+    # Showing
+
+    def show_pairs(self, pairs: Sequence[Pair]) -> None:
+        """Show these tensors, the first of them now."""
+        keys = [pair[0].key for pair in pairs]
+        if keys and keys == [pair[0].key for pair in self._pairs]:
+            self._pairs = tuple(pairs)
+            self._show_tensor()
+            return
+        self._pairs = tuple(pairs)
+        self._place = 0
+        self._show_tensor()
+
+    def leave(self) -> None:
+        """Stop a scan that runs."""
+        self._question.drop()
+
+    @property
+    def shown_key(self) -> str:
+        """Key of the tensor that is shown; empty for none."""
+        return self._pairs[self._place][0].key if self._pairs else ""
+
+    @property
+    def inspection(self) -> Inspection | None:
+        """What the scan of the shown tensor found; None until it is done."""
+        if not self._pairs:
+            return None
+        snapshot = self._pairs[self._place][0]
+        known = self._known.get(id(snapshot))
+        return known[1] if known is not None and known[0] is snapshot else None
+
+    def _show_tensor(self) -> None:
+        self._question.drop()
+        self._pages.setCurrentIndex(1 if self._pairs else 0)
+        if not self._pairs:
+            return
+        self._stepper.setVisible(len(self._pairs) > 1)
+        self._step_text.setText(f"{self._place + 1} of {len(self._pairs)} in the family")
+        self._draw()
+        page = self._page()
+        if self.inspection is None and page.can_scan and not page.asks_first:
+            self._start_scan()
+
+    def _page(self) -> InspectorPage:
+        snapshot, source = self._pairs[self._place]
+        found = self.inspection
+        limit = self._context.storage.settings.statistics_limit * 1_000_000
+        stats = None if found is None else found.stats
+        return inspector_page(snapshot, stats, source=source, limit=limit)
+
+    def _draw(self, problem: str = "") -> None:
+        page, found = self._page(), self.inspection
+        self._key.set_text(page.key)
+        self._facts.show_facts(tuple((fact.label, fact.text) for fact in page.facts))
+        self._statistics.show_facts(tuple((f.label, f.text) for f in page.statistics))
+        view = page.histogram
+        self._caption.setText("" if view is None else view.caption)
+        self._caption.setVisible(view is not None)
+        self._histogram.setVisible(view is not None)
+        self._histogram.show_view(view)
+        self._findings.setText(", ".join(page.findings))
+        self._findings.setVisible(bool(page.findings))
+        self._scan.setText(page.scan_label)
+        self._scan.setVisible(found is None and page.can_scan and page.asks_first)
+        note = problem or self._note(page, waiting=found is None)
+        self._scan_note.setProperty("role", "error" if problem else "dim")
+        self._scan_note.style().polish(self._scan_note)
+        self._scan_note.setText(note)
+        self._scan_note.setVisible(bool(note))
+        self._draw_values(found)
+
+    def _note(self, page: InspectorPage, *, waiting: bool) -> str:
+        if not page.can_scan:
+            return "Values of this type have no order; there are no statistics."
+        if waiting and page.asks_first:
+            return "This tensor is large; its values are read when you ask."
+        return "Reading values…" if waiting else ""
+
+    def _draw_values(self, found: Inspection | None) -> None:
+        values = None if found is None else found.values
+        caption = "" if values is None else values.caption
+        self._small_caption.setText(caption)
+        self._small.setVisible(values is not None)
+        self._small.show_page(values)
+        self._heat_caption.setText(caption)
+        self._heat_map.show_page(values)
+        self._halves.show_facts(() if found is None else found.halves)
+        plane = None if found is None else found.plane
+        kept = found is None or plane is not None
+        self._values_note.setText("" if kept else "This tensor is too large for the grid.")
+        self._values_note.setVisible(not kept)
+        self._grid_model.show_plane(plane)
+
+    # Gestures
+
+    def _start_scan(self) -> None:
+        snapshot = self._pairs[self._place][0]
+
+        def work(monitor: Monitor) -> Inspection:
+            return inspect(snapshot, monitor)
+
+        def done(found: Inspection) -> None:
+            self._known[id(snapshot)] = (snapshot, found)
+            while len(self._known) > KEPT:
+                self._known.pop(next(iter(self._known)))
+            self._draw()
+
+        def failed(failure: JobFailure) -> None:
+            self._draw(failure.summary)
+
+        self._question.ask(f"Statistics of {snapshot.key}", work, done, failed)
+
+    def _choose_tab(self, name: str) -> None:
+        self._tab_pages.setCurrentIndex(("overview", "heat", "values").index(name))
+
+    def _back(self) -> None:
+        self._step(-1)
+
+    def _ahead(self) -> None:
+        self._step(1)
+
+    def _step(self, by: int) -> None:
+        self._place = (self._place + by) % max(1, len(self._pairs))
+        self._show_tensor()
+
+    def _copy_key(self) -> None:
+        QGuiApplication.clipboard().setText(self.shown_key)
+
+
+def _scrolled(inner: QWidget) -> QScrollArea:
+    area = QScrollArea()
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.viewport().setAutoFillBackground(False)
+    inner.setAutoFillBackground(False)
+    area.setWidget(inner)
+    inner.setMinimumWidth(Size.INSPECTOR - 2 * Space.L - 60)
+    return area

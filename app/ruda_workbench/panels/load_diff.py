@@ -1,0 +1,322 @@
+"""The load diff: coverage, status chips, the table of rows and the recipe under it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSplitter, QVBoxLayout, QWidget
+
+from ruda.progress import SILENT, Monitor
+from ruda.session import DiffLine, DiffPage, Query, diff_page, status_look
+from ruda.store import Status
+from ruda_workbench import recipe_operations as edits
+from ruda_workbench.context import Context
+from ruda_workbench.document_watch import DocumentWatch
+from ruda_workbench.item_models.diff_table import DiffTableModel
+from ruda_workbench.panels.rules import RulesCard
+from ruda_workbench.qt_jobs import Latest
+from ruda_workbench.tokens import Space
+from ruda_workbench.widgets.banner import Banner
+from ruda_workbench.widgets.buttons import StatusChip, Switch
+from ruda_workbench.widgets.coverage import CoverageCard
+from ruda_workbench.widgets.data_table import DataTable
+from ruda_workbench.widgets.fields import FilterField
+
+AT_ONCE = 20_000
+"""Rows up to which a page is made without a job."""
+
+
+class LoadDiffPanel(QWidget):
+    """Draws pages of a report; ``selected`` carries the ``DiffRow``s of the chosen line."""
+
+    selected = Signal(object)
+
+    def __init__(self, context: Context, watch: DocumentWatch) -> None:
+        super().__init__()
+        self._context = context
+        self._watch = watch
+        self._question = Latest(context.jobs, self)
+        self._statuses = frozenset(Status)
+        self._query = Query()
+        self._opened: frozenset[str] = frozenset()
+        self._wanted_key: str | None = None
+        self._build()
+        watch.laid_anew.connect(self.refresh)
+        watch.tabled.connect(self._tabled)
+
+    def _build(self) -> None:
+        self.coverage = CoverageCard()
+        self.banner = Banner("diff.banner")
+        self.banner.pressed.connect(self._take_first_hint)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.M)
+        column.addWidget(self.coverage)
+        column.addWidget(self.banner)
+        column.addLayout(self._chip_row())
+        self._splitter = QSplitter(Qt.Orientation.Vertical)
+        self._splitter.setHandleWidth(Space.M)
+        self._splitter.setChildrenCollapsible(False)
+        self._splitter.addWidget(self._table_card())
+        self.rules = RulesCard(self._context, self._watch)
+        self._splitter.addWidget(self.rules)
+        self._splitter.setStretchFactor(0, 1)
+        self._splitter.setStretchFactor(1, 0)
+        self.rules.opened.connect(self._rules_opened)
+        column.addWidget(self._splitter, 1)
+
+    def _chip_row(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(Space.S - 2)
+        self.chips: dict[Status, StatusChip] = {}
+        for status in Status:
+            look = status_look(status)
+            chip = StatusChip(status.value, look.word)
+            chip.setAccessibleDescription(look.meaning)
+            chip.toggled.connect(self._chips_changed)
+            chip.only.connect(self._only)
+            self.chips[status] = chip
+            row.addWidget(chip)
+        row.addStretch(1)
+        self.fold = Switch("Families", "diff.fold")
+        self.fold.setChecked(True)
+        self.fold.setToolTip("Show rows whose keys differ in numbers only as one")
+        self.fold.toggled.connect(self.refresh)
+        row.addWidget(self.fold)
+        row.addSpacing(Space.M)
+        self.filter = FilterField("diff.filter", "Filter keys")
+        self.filter.setMaximumWidth(260)
+        self.filter.asked.connect(self._search)
+        row.addWidget(self.filter, 2)
+        return row
+
+    def _table_card(self) -> QFrame:
+        card = QFrame()
+        card.setProperty("surface", "card")
+        card.setMinimumHeight(140)
+        inner = QVBoxLayout(card)
+        inner.setContentsMargins(1, 1, 1, 1)
+        self.table = DataTable("diff.table", "Load diff")
+        self.model = DiffTableModel()
+        self.model.setParent(self)
+        self.table.setModel(self.model)
+        self.table.fold_asked.connect(self._toggle_line)
+        self.table.row_shown.connect(self._row_shown)
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.table.customContextMenuRequested.connect(self._menu)
+        inner.addWidget(self.table)
+        return card
+
+    # Showing
+
+    @property
+    def page(self) -> DiffPage | None:
+        """The page that is drawn."""
+        return self.model.page
+
+    def reset(self) -> None:
+        """Forget the opened lines of another document."""
+        self._opened = frozenset()
+        self.model.show_page(None)
+        self.rules.show_hints(())
+        self.rules.refresh()
+
+    def refresh(self) -> None:
+        """Ask for the page anew."""
+        laid = self._watch.laid
+        self.rules.refresh()
+        if laid is None:
+            return
+        report = laid.report
+        if report is None:
+            self.model.show_page(None)
+            self.coverage.hide()
+            self.table.empty_text = laid.problem
+            self.banner.show_text("error", laid.problem if laid.document.target else "")
+            return
+        statuses, query, opened = self._statuses, self._query, self._opened
+        folded = self.fold.isChecked()
+
+        def work(monitor: Monitor) -> DiffPage:
+            return diff_page(
+                report,
+                document=laid.document,
+                statuses=statuses,
+                query=query,
+                folded=folded,
+                opened=opened,
+                monitor=monitor,
+            )
+
+        if len(report.rows) <= AT_ONCE:
+            self._question.drop()
+            self._show(work(SILENT))
+        else:
+            self._question.ask("Searching", work, self._show)
+
+    def leave(self) -> None:
+        """Drop the question that is open, and keep what was typed."""
+        self._question.drop()
+        self.rules.commit()
+
+    def reveal(self, key: str) -> None:
+        """Show the row of a tensor by its key on either side."""
+        self._wanted_key = key
+        if self._query.text:
+            self.filter.clear()
+            self._query = Query()
+        self.refresh()
+
+    def step_problem(self, by: int) -> None:
+        """Go to the next or previous row that a person has to look at."""
+        page = self.page
+        if page is not None:
+            row = page.next_problem(self.table.currentIndex().row(), by)
+            if row is not None:
+                self.table.select_row(row)
+                self.table.setFocus()
+
+    def _show(self, page: DiffPage) -> None:
+        problem = page.problem
+        self.filter.show_problem(
+            None if problem is None else f"Not a regular expression: {problem.message}"
+        )
+        if problem is not None and self.model.page is not None:
+            return
+        kept = self.model.line(self.table.currentIndex().row())
+        self.coverage.show()
+        self.coverage.show_page(page)
+        for chip in page.chips:
+            self.chips[chip.status].set_count(chip.count)
+        laid = self._watch.laid
+        hints = () if laid is None or laid.report is None else laid.report.hints
+        self.rules.show_hints(hints)
+        self._show_banner(page, bool(hints))
+        self.table.empty_text = self._empty(page)
+        self.model.show_page(page, self._opened)
+        self._keep_row(kept)
+
+    def _show_banner(self, page: DiffPage, has_hint: bool) -> None:
+        banner = page.banner
+        if banner is None:
+            self.banner.show_text("warning", "")
+        else:
+            button = "Take the suggestion" if has_hint else ""
+            self.banner.show_text(banner.level, banner.text, button)
+
+    def _empty(self, page: DiffPage) -> str:
+        if self._query.text:
+            return f"No key contains “{self._query.text}”."
+        return "Every status is switched off." if page.total else "Nothing to compare."
+
+    def _keep_row(self, kept: DiffLine | None) -> None:
+        row = -1
+        if self._wanted_key is not None:
+            row = self.model.row_of_key(self._wanted_key)
+            self._wanted_key = None
+        elif kept is not None:
+            row = self.model.row_named(kept.name)
+            if row < 0:
+                key = kept.target_key or kept.source_key or ""
+                row = self.model.row_of_key(key)
+        if row >= 0:
+            self.table.select_row(row)
+
+    def _tabled(self) -> None:
+        self.rules.refresh()
+
+    # Gestures
+
+    def _chips_changed(self) -> None:
+        self._statuses = frozenset(s for s, chip in self.chips.items() if chip.isChecked())
+        self.refresh()
+
+    def _only(self, name: str) -> None:
+        alone = self._statuses == frozenset({Status(name)})
+        for status, chip in self.chips.items():
+            chip.blockSignals(True)
+            chip.setChecked(alone or status.value == name)
+            chip.blockSignals(False)
+            chip.update()
+        self._chips_changed()
+
+    def _search(self, text: str, regex: bool, case: bool) -> None:
+        self._query = Query(text, regex, case)
+        self.refresh()
+
+    def _toggle_line(self, place: int) -> None:
+        line = self.model.line(place)
+        if line is not None:
+            self._opened ^= {line.name}
+            self.refresh()
+            self.table.select_row(place)
+
+    def _row_shown(self, place: int) -> None:
+        line = self.model.line(place)
+        self.selected.emit(() if line is None else line.rows)
+
+    def _rules_opened(self, on: bool) -> None:
+        if on:
+            room = self._splitter.height()
+            self._splitter.setSizes([max(140, room - 300), 300])
+
+    def _take_first_hint(self) -> None:
+        laid = self._watch.laid
+        if laid is not None and laid.report is not None and laid.report.hints:
+            document = self._watch.document
+            if document is not None:
+                edits.take_hint(self._context, document, laid.report.hints[0])
+
+    def _menu(self, at: QPoint) -> None:
+        line = self.model.line(self.table.indexAt(at).row())
+        document = self._watch.document
+        if line is None or document is None:
+            return
+        menu = QMenu(self)
+        menu.setObjectName("diff.menu")
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        keys = [row.target_key or row.renamed_key or "" for row in line.rows]
+        for text, key in (
+            ("Copy the file's key", line.source_key),
+            ("Copy the model's key", line.target_key),
+        ):
+            if key:
+                self._menu_entry(menu, text, ("copy", (key,)))
+        menu.addSeparator()
+        skipped = document.recipe.skipped_keys
+        if all(key in skipped for key in keys):
+            self._menu_entry(menu, "Take in again", ("take", tuple(keys)))
+        elif line.source_key is not None:
+            self._menu_entry(menu, "Leave out", ("skip", tuple(keys)))
+        if line.source_key is not None and "." in line.source_key:
+            first = line.source_key.split(".")[0]
+            self._menu_entry(menu, f"Strip “{first}.” from every key", ("strip", (first,)))
+        for near in line.nearest:
+            text = f"Rename {near.key} to {line.target_key}"
+            self._menu_entry(menu, text, ("rename", (near.key, line.target_key or "")))
+        menu.triggered.connect(self._menu_chosen)
+        menu.popup(self.table.viewport().mapToGlobal(at))
+
+    @staticmethod
+    def _menu_entry(menu: QMenu, text: str, what: tuple[str, tuple[str, ...]]) -> None:
+        action = menu.addAction(text)
+        action.setData(what)
+
+    def _menu_chosen(self, action: QAction) -> None:
+        import re
+
+        from ruda.session.pages import RuleDraft
+
+        document = self._watch.document
+        if document is None:
+            return
+        what, keys = action.data()
+        if what == "copy":
+            QGuiApplication.clipboard().setText(keys[0])
+        elif what in ("skip", "take"):
+            edits.skip(self._context, document, keys, on=what == "skip")
+        elif what == "strip":
+            self.rules.add_draft(RuleDraft(f"^{re.escape(keys[0])}\\.", ""))
+        else:
+            draft = RuleDraft(f"^{re.escape(keys[0])}$", keys[1].replace("$", "$$"))
+            self.rules.add_draft(draft)

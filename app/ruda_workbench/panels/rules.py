@@ -1,0 +1,356 @@
+"""The recipe card under a load diff: layout, remap rules with their live effect, suggestions."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QMenu,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ruda.progress import SILENT, Monitor
+from ruda.session import RuleDraft, RulesPage, drafts_of, rules_page
+from ruda.store import Hint
+from ruda_workbench import operations
+from ruda_workbench import recipe_operations as edits
+from ruda_workbench.context import Context
+from ruda_workbench.document_watch import DocumentWatch
+from ruda_workbench.item_models.change_table import ChangeTableModel
+from ruda_workbench.qt_jobs import Latest
+from ruda_workbench.theme import text_font
+from ruda_workbench.tokens import Size, Space
+from ruda_workbench.widgets.buttons import Picker, icon_button, push_button
+from ruda_workbench.widgets.data_table import DataTable
+from ruda_workbench.widgets.labels import ElidedLabel, hairline, label
+from ruda_workbench.widgets.rule_row import RuleRow
+
+AT_ONCE = 5_000
+"""Keys up to which the effect of the rules is worked out without a job."""
+COMMIT_AFTER = 900
+"""Milliseconds without a key after which what was typed becomes an edit."""
+
+
+class RulesCard(QFrame):
+    """Edits the recipe's rules; what is typed shows its effect at once."""
+
+    opened = Signal(bool)
+
+    def __init__(self, context: Context, watch: DocumentWatch) -> None:
+        super().__init__()
+        self.setObjectName("rules")
+        self.setProperty("surface", "card")
+        self._context = context
+        self._watch = watch
+        self._question = Latest(context.jobs, self)
+        self._rows: list[RuleRow] = []
+        self._hints: tuple[Hint, ...] = ()
+        self._commit_timer = QTimer(self)
+        self._commit_timer.setSingleShot(True)
+        self._commit_timer.setInterval(COMMIT_AFTER)
+        self._commit_timer.timeout.connect(self.commit)
+        self._page: RulesPage | None = None
+        self._build()
+        self.set_open(on=False)
+
+    # Building
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
+        column.setSpacing(Space.S)
+        column.addLayout(self._head())
+        self._hint_rows = QVBoxLayout()
+        self._hint_rows.setSpacing(0)
+        column.addLayout(self._hint_rows)
+        self._body = QWidget()
+        column.addWidget(self._body, 1)
+        inner = QHBoxLayout(self._body)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(Space.L)
+        inner.addWidget(self._rule_list(), 1)
+        inner.addWidget(hairline(vertical=True))
+        inner.addWidget(self._preview(), 1)
+
+    def _head(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(Space.S)
+        self.toggle = icon_button("chevron-right", "Show or hide the rules", "rules.toggle")
+        self.toggle.clicked.connect(self._toggled)
+        title = label("Recipe", font=text_font(bold=True))
+        self._summary = ElidedLabel(ink="dim")
+        self._summary.setObjectName("rules.summary")
+        self._summary.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.layout_picker = Picker("rules.layout", "Layout")
+        self.layout_picker.setToolTip("How the arrays of Linear layers and norms are laid out")
+        self.layout_picker.picked.connect(self._layout_picked)
+        self.add = push_button("Add rule", "rules.add")
+        self.presets = Picker("rules.presets", "Presets")
+        self.presets.offer(tuple((t, t) for t, _, _ in edits.PRESETS), "")
+        self.presets.setText("Presets")
+        self.presets.picked.connect(self._preset_picked)
+        self.undo = icon_button("undo", "Undo  Ctrl+Z", "rules.undo")
+        self.redo = icon_button("redo", "Redo  Ctrl+Shift+Z", "rules.redo")
+        self.add.clicked.connect(self.add_rule)
+        self.undo.clicked.connect(self._undo)
+        self.redo.clicked.connect(self._redo)
+        row.addWidget(self.toggle)
+        row.addWidget(title)
+        row.addWidget(self._summary, 1)
+        row.addWidget(label("Layout", role="dim"))
+        for widget in (self.layout_picker, self.add, self.presets, self.undo, self.redo):
+            row.addWidget(widget)
+        return row
+
+    def _rule_list(self) -> QWidget:
+        self._list = QWidget()
+        self._list_column = QVBoxLayout(self._list)
+        self._list_column.setContentsMargins(0, 0, Space.S, 0)
+        self._list_column.setSpacing(Space.S)
+        self._no_rules = label(
+            "No rules. Add one, or take a preset: each rule finds a pattern in every key and "
+            "replaces it, in order.",
+            role="dim",
+            wrap=True,
+        )
+        self._list_column.addWidget(self._no_rules)
+        self._list_column.addStretch(1)
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setWidget(self._list)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.viewport().setAutoFillBackground(False)
+        self._list.setAutoFillBackground(False)
+        return area
+
+    def _preview(self) -> QWidget:
+        self.changes = DataTable("rules.changes", "Keys before and after")
+        self.changes.set_row_height(Size.ROW_COMPACT)
+        self.changes.empty_text = "Keys before and after stand here."
+        self._change_model = ChangeTableModel()
+        self._change_model.setParent(self)
+        self.changes.setModel(self._change_model)
+        return self.changes
+
+    # Showing
+
+    @property
+    def page(self) -> RulesPage | None:
+        """The effect that is shown."""
+        return self._page
+
+    @property
+    def rows(self) -> tuple[RuleRow, ...]:
+        """The rules in order."""
+        return tuple(self._rows)
+
+    @property
+    def is_open(self) -> bool:
+        """True while rules and preview are shown."""
+        return not self._body.isHidden()
+
+    def set_open(self, *, on: bool) -> None:
+        """Show or hide rules and preview."""
+        from ruda_workbench.icons import icon
+
+        self._body.setVisible(on)
+        self.toggle.setIcon(icon("chevron-down" if on else "chevron-right"))
+        self.setMaximumHeight(16777215 if on else self.minimumSizeHint().height())
+        self.opened.emit(on)
+
+    def refresh(self) -> None:
+        """Draw the recipe of the document in front."""
+        document = self._watch.document
+        self.setEnabled(document is not None)
+        if document is None:
+            return
+        layout = edits.layout_of(document.recipe)
+        offers = list(edits.LAYOUTS)
+        if layout == "other":
+            offers.append(("other", "Several adapters"))
+        self.layout_picker.offer(offers, layout)
+        history = self._context.session.history(document.id)
+        self.undo.setEnabled(history.undo_title is not None)
+        self.redo.setEnabled(history.redo_title is not None)
+        self.undo.setToolTip(f"Undo {history.undo_title or ''}  Ctrl+Z")
+        self.redo.setToolTip(f"Redo {history.redo_title or ''}  Ctrl+Shift+Z")
+        drafts = drafts_of(document.recipe)
+        if drafts != self.drafts or not self._rows:
+            self._show_drafts(drafts)
+        self.preview()
+
+    def show_hints(self, hints: tuple[Hint, ...]) -> None:
+        """Offer what would let more tensors load."""
+        if hints == self._hints:
+            return
+        self._hints = hints
+        while self._hint_rows.count():
+            item = self._hint_rows.takeAt(0)
+            widget = None if item is None else item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        for place, hint in enumerate(hints[:3]):
+            self._hint_rows.addWidget(self._hint_row(place, hint))
+        if not self.is_open:
+            self.set_open(on=False)
+
+    def _hint_row(self, place: int, hint: Hint) -> QWidget:
+        row = QWidget()
+        inner = QHBoxLayout(row)
+        inner.setContentsMargins(32, 0, 0, 0)
+        inner.setSpacing(Space.S)
+        action = hint.action
+        inner.addWidget(label("Suggestion", role="missing"))
+        text = ElidedLabel(f"{action[:1].upper()}{action[1:]}")
+        text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        inner.addWidget(text, 1)
+        inner.addWidget(label(f"{hint.matches} matches", role="dim"))
+        add = push_button("Add", f"rules.hint.{place}", link=True)
+        add.setProperty("hint", place)
+        add.clicked.connect(self._hint_taken)
+        inner.addWidget(add)
+        return row
+
+    @property
+    def drafts(self) -> tuple[RuleDraft, ...]:
+        """The rules as they stand in the fields."""
+        return tuple(row.draft for row in self._rows)
+
+    def _show_drafts(self, drafts: tuple[RuleDraft, ...]) -> None:
+        while len(self._rows) > len(drafts):
+            row = self._rows.pop()
+            self._list_column.removeWidget(row)
+            row.hide()
+            row.deleteLater()
+        while len(self._rows) < len(drafts):
+            row = RuleRow(len(self._rows))
+            row.edited.connect(self._edited)
+            row.finished.connect(self.commit)
+            row.switched.connect(self.commit)
+            row.removed.connect(self._remove)
+            row.moved.connect(self._move)
+            self._list_column.insertWidget(len(self._rows), row)
+            self._rows.append(row)
+        for row, draft in zip(self._rows, drafts, strict=True):
+            row.show_draft(draft)
+        self._no_rules.setVisible(not drafts)
+
+    # Live effect
+
+    def preview(self) -> None:
+        """Work out what the rules do as they stand in the fields."""
+        table, laid = self._watch.table, self._watch.laid
+        if table is None:
+            return
+        keys, drafts = table.keys, self.drafts
+        wanted = None if laid is None else laid.wanted
+
+        def work(monitor: Monitor) -> RulesPage:
+            return rules_page(keys, drafts, wanted=wanted, monitor=monitor)
+
+        if len(keys) <= AT_ONCE:
+            self._question.drop()
+            self._show_page(work(SILENT))
+        else:
+            self._question.ask("Trying the rules", work, self._show_page)
+
+    def _show_page(self, page: RulesPage) -> None:
+        self._page = page
+        for row, line in zip(self._rows, page.rules, strict=False):
+            row.show_line(line)
+        clash = f"{page.collisions} collisions · " if page.collisions else ""
+        self._summary.set_ink("error" if page.collisions else "dim")
+        self._summary.set_text(f"{clash}{page.summary}")
+        self._change_model.show_lines(page.changes)
+
+    # Gestures
+
+    def commit(self, _number: int = 0) -> None:
+        """Make what stands in the fields the recipe, if it can be understood."""
+        self._commit_timer.stop()
+        document = self._watch.document
+        if document is None or self.drafts == drafts_of(document.recipe):
+            return
+        drafts = tuple(d for d in self.drafts if d.pattern or d.replacement)
+        if drafts == drafts_of(document.recipe):
+            return
+        edits.change_rules(self._context, document, "Remap rules", drafts)
+
+    def add_rule(self) -> None:
+        """Add an empty rule and put the cursor into it."""
+        self.set_open(on=True)
+        self._show_drafts((*self.drafts, RuleDraft("", "")))
+        self._rows[-1].pattern.setFocus()
+
+    def add_draft(self, draft: RuleDraft) -> None:
+        """Add a rule as one edit."""
+        document = self._watch.document
+        if document is not None:
+            self.set_open(on=True)
+            drafts = (*drafts_of(document.recipe), draft)
+            edits.change_rules(self._context, document, f"Rule {draft.pattern}", drafts)
+
+    def _edited(self, _number: int) -> None:
+        self.preview()
+        self._commit_timer.start()
+
+    def _remove(self, number: int) -> None:
+        drafts = [d for i, d in enumerate(self.drafts) if i != number]
+        self._show_drafts(tuple(drafts))
+        self.commit()
+        self.preview()
+
+    def _move(self, number: int, by: int) -> None:
+        drafts = list(self.drafts)
+        to = number + by
+        if 0 <= to < len(drafts):
+            drafts[number], drafts[to] = drafts[to], drafts[number]
+            self._show_drafts(tuple(drafts))
+            self.commit()
+
+    def _preset_picked(self, title: str) -> None:
+        for name, pattern, replacement in edits.PRESETS:
+            if name == title:
+                self.add_draft(RuleDraft(pattern, replacement))
+        self.presets.show_value("", "Presets")
+
+    def _layout_picked(self, layout: str) -> None:
+        document = self._watch.document
+        if document is not None:
+            edits.choose_layout(self._context, document, layout)
+
+    def _hint_taken(self) -> None:
+        document, sender = self._watch.document, self.sender()
+        if document is not None and sender is not None:
+            edits.take_hint(self._context, document, self._hints[int(sender.property("hint"))])
+
+    def _toggled(self) -> None:
+        self.set_open(on=not self.is_open)
+
+    def _undo(self) -> None:
+        operations.undo(self._context)
+
+    def _redo(self) -> None:
+        operations.redo(self._context)
+
+    def menu_for(self, key: str, at: QPoint) -> QMenu:
+        """Rules that a key suggests: strip its first segment, or begin one from it."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        first = key.split(".")[0]
+        strip = QAction(f"Strip “{first}.” from every key", menu)
+        strip.setData((f"^{first}\\.", ""))
+        menu.addAction(strip)
+        menu.triggered.connect(self._menu_rule)
+        menu.popup(at)
+        return menu
+
+    def _menu_rule(self, action: QAction) -> None:
+        pattern, replacement = action.data()
+        self.add_draft(RuleDraft(pattern, replacement))

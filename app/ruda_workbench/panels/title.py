@@ -1,0 +1,79 @@
+"""The head of a document: the sentence "file onto model", one line of facts, and the buttons."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from ruda_workbench.theme import text_font
+from ruda_workbench.tokens import Space, Type
+from ruda_workbench.widgets.buttons import Picker, push_button
+from ruda_workbench.widgets.labels import ElidedLabel
+
+FILE_TARGET = "\0file"
+
+
+class TitleRow(QWidget):
+    """Names the document and its target; the target is picked in the sentence itself."""
+
+    target_picked = Signal(str)
+    command_asked = Signal()
+    save_asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        outer = QHBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(Space.S)
+        column = QVBoxLayout()
+        column.setSpacing(0)
+        sentence = QHBoxLayout()
+        sentence.setSpacing(6)
+        font = text_font(Type.TITLE, bold=True)
+        self._name = ElidedLabel(font=font)
+        self._name.setObjectName("title.name")
+        self._onto = ElidedLabel("onto", font=text_font(Type.TITLE), ink="dim")
+        self.target = Picker("title.target", "Target model", quiet=True)
+        self.target.setFont(font)
+        self.target.picked.connect(self.target_picked)
+        sentence.addWidget(self._name)
+        sentence.addWidget(self._onto)
+        sentence.addWidget(self.target)
+        sentence.addStretch(1)
+        self._facts = ElidedLabel(ink="dim")
+        self._facts.setObjectName("title.facts")
+        self._facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        column.addLayout(sentence)
+        column.addWidget(self._facts)
+        outer.addLayout(column, 1)
+        self._command = push_button("Copy command", "title.command")
+        self._save = push_button("Save converted…", "title.save", primary=True)
+        outer.addWidget(self._command)
+        outer.addWidget(self._save)
+        self._command.clicked.connect(self.command_asked)
+        self._save.clicked.connect(self.save_asked)
+
+    def show_document(self, name: str, target: str, facts: str, path: str) -> None:
+        """Name another document and target."""
+        self._name.set_text(name)
+        self._name.setToolTip(path)
+        self._facts.set_text(facts)
+        self.setAccessibleName(f"{name} onto {target}" if target else name)
+
+    def offer_targets(self, names: tuple[tuple[str, str], ...], value: str) -> None:
+        """Offer these architectures, a file, and none; show the one that is picked."""
+        offers = [*names, ("-", ""), (FILE_TARGET, "The tensors of a file…")]
+        if value:
+            offers += [("--", ""), ("", "No target")]
+        self.target.offer(offers, value)
+        shown = value.replace("\\", "/").rsplit("/", 1)[-1] if value else "choose a model"
+        self.target.show_value(value, shown)
+
+    def can_save(self, *, on: bool) -> None:
+        """Enable or disable saving."""
+        self._save.setEnabled(on)
+
+    @property
+    def facts(self) -> str:
+        """The line of facts."""
+        return self._facts.text()

@@ -1,0 +1,196 @@
+"""The welcome page: where to drop a file, what was open before, and the sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QFrame,
+    QHBoxLayout,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ruda.session import Recent
+from ruda_workbench.icons import paint_icon
+from ruda_workbench.theme import colour, colours, text_font
+from ruda_workbench.tokens import Radius, Space, Type
+from ruda_workbench.widgets.buttons import push_button
+from ruda_workbench.widgets.labels import label
+from ruda_workbench.widgets.painting import draw_round, draw_text
+
+WIDTH = 640
+MOST_RECENTS = 6
+
+
+class _Picture(QWidget):
+    def __init__(self, name: str, side: int, ink: str) -> None:
+        super().__init__()
+        self._name, self._ink = name, ink
+        self.setFixedSize(side, side)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        ink = str(getattr(colours(), self._ink))
+        paint_icon(QPainter(self), self._name, QRectF(self.rect()), ink)
+
+
+class _RecentRow(QAbstractButton):
+    def __init__(self, recent: Recent) -> None:
+        super().__init__()
+        self.recent = recent
+        self._gone = not recent.exists
+        self.setObjectName("welcome.recent")
+        self.setText(recent.name)
+        gone = ", not found" if self._gone else ""
+        self.setAccessibleName(f"{recent.name}, {recent.path}{gone}")
+        self.setToolTip(recent.path)
+        self.setEnabled(not self._gone)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        return QSize(300, 34)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        area = QRectF(self.rect())
+        if self.underMouse() and self.isEnabled():
+            draw_round(painter, area, Radius.CONTROL, fill=colour("hover"))
+        if self.hasFocus():
+            draw_round(painter, area, Radius.CONTROL, line=colour("accent"))
+        c = colours()
+        mark = QRectF(area.left() + Space.S, area.center().y() - 8, 16, 16)
+        name = "data" if self.recent.kind == "dataset" else "file"
+        paint_icon(painter, name, mark, c.faint if self._gone else c.dim)
+        ink = "faint" if self._gone else "text"
+        text = area.adjusted(34, 0, -Space.S, 0)
+        font = text_font()
+        width = min(QFontMetrics(font).horizontalAdvance(self.recent.name), text.width() * 0.6)
+        first = QRectF(text.left(), text.top(), width + 2, text.height())
+        middle = Qt.TextElideMode.ElideMiddle
+        draw_text(painter, first, self.recent.name, font=font, ink=ink, elide=middle)
+        rest = text.adjusted(width + Space.L, 0, 0, 0)
+        folder = "not found" if self._gone else str(Path(self.recent.path).parent)
+        draw_text(
+            painter,
+            rest,
+            folder,
+            font=text_font(Type.CAPTION + 1),
+            ink="faint" if self._gone else "dim",
+            align=Qt.AlignmentFlag.AlignRight,
+            elide=middle,
+        )
+
+
+class WelcomePanel(QWidget):
+    """Shown while nothing is open."""
+
+    open_asked = Signal()
+    sample_asked = Signal()
+    recent_asked = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("welcome")
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.XL)
+        outer.addStretch(2)
+        middle = QHBoxLayout()
+        middle.addStretch(1)
+        self._column = QVBoxLayout()
+        self._column.setSpacing(Space.L)
+        middle.addLayout(self._column, 100)
+        middle.addStretch(1)
+        outer.addLayout(middle)
+        outer.addStretch(3)
+        self._build()
+
+    def _build(self) -> None:
+        title = label("Open a file of weights", font=text_font(Type.DISPLAY, bold=True))
+        self._column.addWidget(title)
+        self._column.addWidget(
+            label(
+                "See what is in it, what it would do to a model, fix it, convert it and save it. "
+                "Nothing in a file is ever executed.",
+                role="dim",
+                wrap=True,
+            )
+        )
+        self._column.addWidget(self._drop_zone())
+        self._recent_card = QFrame()
+        self._recent_card.setProperty("surface", "card")
+        card = QVBoxLayout(self._recent_card)
+        card.setContentsMargins(Space.S, Space.M, Space.S, Space.S)
+        card.setSpacing(2)
+        heading = label("Recent", role="caption")
+        heading.setContentsMargins(Space.S, 0, 0, Space.XS)
+        card.addWidget(heading)
+        self._recents = QVBoxLayout()
+        self._recents.setSpacing(0)
+        card.addLayout(self._recents)
+        self._column.addWidget(self._recent_card)
+
+    def _drop_zone(self) -> QFrame:
+        zone = QFrame()
+        self._zone = zone
+        zone.setObjectName("welcome.drop")
+        zone.setProperty("surface", "drop")
+        zone.setMinimumSize(420, 196)
+        zone.setMaximumWidth(WIDTH)
+        column = QVBoxLayout(zone)
+        column.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.XL)
+        column.setSpacing(Space.S)
+        centre = Qt.AlignmentFlag.AlignHCenter
+        column.addStretch(1)
+        column.addWidget(_Picture("drop", 32, "accent"), 0, centre)
+        column.addWidget(label("Drop a file here", font=text_font(bold=True)), 0, centre)
+        kinds = label(".safetensors   .pt   .pth   .bpk", role="dim")
+        column.addWidget(kinds, 0, centre)
+        column.addSpacing(Space.XS)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(Space.S)
+        open_button = push_button("Open…", "welcome.open", primary=True)
+        self._sample = push_button("Open the sample", "welcome.sample")
+        buttons.addStretch(1)
+        buttons.addWidget(open_button)
+        buttons.addWidget(self._sample)
+        buttons.addStretch(1)
+        column.addLayout(buttons)
+        column.addStretch(1)
+        open_button.clicked.connect(self.open_asked)
+        self._sample.clicked.connect(self.sample_asked)
+        return zone
+
+    def show_page(self, recents: tuple[Recent, ...], *, has_sample: bool) -> None:
+        """Show these recent files."""
+        self._sample.setVisible(has_sample)
+        while self._recents.count():
+            item = self._recents.takeAt(0)
+            widget = None if item is None else item.widget()
+            if widget is not None:
+                widget.setParent(None)
+                widget.deleteLater()
+        for recent in recents[:MOST_RECENTS]:
+            row = _RecentRow(recent)
+            row.clicked.connect(self._recent_clicked)
+            self._recents.addWidget(row)
+        self._recent_card.setVisible(bool(recents))
+
+    def set_dropping(self, *, active: bool) -> None:
+        """Light up the zone while something hangs over the window."""
+        self._zone.setProperty("active", active)
+        self._zone.style().unpolish(self._zone)
+        self._zone.style().polish(self._zone)
+
+    def _recent_clicked(self) -> None:
+        row = self.sender()
+        if isinstance(row, _RecentRow):
+            self.recent_asked.emit(row.recent.path)

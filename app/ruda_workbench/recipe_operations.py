@@ -1,0 +1,114 @@
+"""Edits of the recipe of a document, each one step that can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ruda.errors import RudaError
+from ruda.session import Document, RuleDraft, rules_of
+from ruda.store import CastPolicy, CastScope, Hint, Recipe, adapter_names
+from ruda.tensor import DType
+from ruda_workbench.context import Context
+
+LAYOUTS: tuple[tuple[str, str], ...] = (
+    ("", "As it is"),
+    ("pytorch-to-ruda", "PyTorch → Ruda"),
+    ("ruda-to-pytorch", "Ruda → PyTorch"),
+)
+"""Adapters as the layout picker offers them."""
+
+PRESETS: tuple[tuple[str, str, str], ...] = (
+    ("Strip module. (DataParallel)", r"^module\.", ""),
+    ("Strip _orig_mod. (compile)", r"^_orig_mod\.", ""),
+    ("Strip model. (Lightning)", r"^model\.", ""),
+    ("Strip base_model.model. (PEFT)", r"^base_model\.model\.", ""),
+    ("Strip _fsdp_wrapped_module. (FSDP)", r"_fsdp_wrapped_module\.", ""),
+    ("Strip state_dict.", r"^state_dict\.", ""),
+    ("Norms: weight → gamma", r"((?:bn|norm)\d*)\.weight$", "${1}.gamma"),
+    ("Norms: bias → beta", r"((?:bn|norm)\d*)\.bias$", "${1}.beta"),
+)
+"""Remap rules that are often needed: title, pattern, replacement."""
+
+CASTS: tuple[tuple[str, str], ...] = (
+    ("", "Keep types"),
+    ("f16", "f16"),
+    ("bf16", "bf16"),
+    ("f32", "f32"),
+)
+
+
+def layout_of(recipe: Recipe) -> str:
+    """Name of the recipe's adapter, or nothing; ``other`` for what the picker cannot say."""
+    if not recipe.adapt:
+        return ""
+    first = recipe.adapt[0]
+    known = isinstance(first, str) and first in {name for name, _ in LAYOUTS}
+    return str(first) if known and len(recipe.adapt) == 1 else "other"
+
+
+def choose_layout(context: Context, document: Document, layout: str) -> None:
+    """Adapt with this adapter, or with none."""
+    if layout == layout_of(document.recipe) or (layout and layout not in adapter_names()):
+        return
+    recipe = document.recipe.with_adapt(*([layout] if layout else []))
+    context.session.edit(document.id, f"Layout {layout or 'as it is'}", recipe)
+
+
+def change_rules(
+    context: Context, document: Document, title: str, drafts: Sequence[RuleDraft]
+) -> bool:
+    """Give the recipe these rules; False while one of them cannot be understood."""
+    try:
+        rules = rules_of(drafts)
+    except RudaError:
+        return False
+    if rules != document.recipe.remap.rules:
+        context.session.edit(document.id, title, document.recipe.with_rules(rules))
+    return True
+
+
+def take_hint(context: Context, document: Document, hint: Hint) -> None:
+    """Do what a hint offers."""
+    rule = hint.rule
+    if rule is None:
+        choose_layout(context, document, hint.value)
+        return
+    recipe = document.recipe.with_rule(*rule)
+    context.session.edit(document.id, f"Rule {rule[0]}", recipe)
+
+
+def skip(context: Context, document: Document, keys: Sequence[str], *, on: bool) -> None:
+    """Leave tensors out, or take that decision back."""
+    recipe = document.recipe
+    made = recipe.with_skip(*keys) if on else recipe.without_decision(*keys)
+    word = "Leave out" if on else "Take in"
+    context.session.edit(document.id, f"{word} {keys[0]}", made)
+
+
+def choose_cast(
+    context: Context, document: Document, to: str, *, every: bool, keep: Sequence[str]
+) -> str:
+    """Give the recipe a cast, or none; the sentence of a refusal, or nothing."""
+    try:
+        cast = cast_policy(to, every=every, keep=keep)
+    except RudaError as error:
+        return str(error)
+    if cast != document.recipe.cast:
+        title = f"Cast to {to}" if to else "Keep types"
+        context.session.edit(document.id, title, document.recipe.with_cast(cast))
+    return ""
+
+
+def cast_policy(to: str, *, every: bool, keep: Sequence[str]) -> CastPolicy | None:
+    """The cast of these choices; None for none. Raises RudaError for an unknown kind."""
+    if not to:
+        return None
+    dtype = DType.parse(to)
+    if every or to == "f32":
+        return CastPolicy.every(dtype, keep=keep)
+    return CastPolicy.half(dtype, keep=keep)
+
+
+def casts_every(cast: CastPolicy | None) -> bool:
+    """True if a cast takes every float tensor."""
+    return cast is not None and cast.scope is CastScope.ALL

@@ -1,0 +1,122 @@
+"""Saving a converted document, and the command line that does the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+
+from ruda.errors import RudaError
+from ruda.progress import Monitor
+from ruda.session import (
+    Document,
+    JobFailure,
+    SavedPage,
+    SaveOptions,
+    SavePlanPage,
+    command_text,
+    convert_command,
+    diff_command,
+    inspect_command,
+    plan_saving,
+    save_plan_page,
+    saved_page,
+)
+from ruda.store import SaveResult, TensorIndex, write
+from ruda_workbench import operations
+from ruda_workbench.context import Context
+
+
+def copy_command(context: Context, document: Document) -> None:
+    """Put the command that does what the window shows on the clipboard."""
+    try:
+        if document.target is not None:
+            words = diff_command(document)
+        elif document.recipe.is_identity:
+            words = inspect_command(document.path)
+        else:
+            out = proposed_path(document)
+            words = convert_command(document, SaveOptions(out))
+    except RudaError as error:
+        context.notify("warning", "The command was not copied", str(error))
+        return
+    text = command_text(words)
+    QGuiApplication.clipboard().setText(text)
+    context.notify("done", "Command copied", text)
+
+
+def proposed_path(document: Document) -> Path:
+    """Where a converted file goes unless one says otherwise; never the source itself."""
+    stem = document.path.stem
+    suffix = document.path.suffix
+    kept = suffix if suffix in (".safetensors", ".bpk") else ".safetensors"
+    cast = document.recipe.cast
+    mark = "converted" if cast is None else cast.to.label
+    return document.path.with_name(f"{stem}-{mark}{kept}")
+
+
+def plan_page(document: Document, view: TensorIndex, options: SaveOptions) -> SavePlanPage:
+    """What a save would do. Raises SaveError where no format can be told."""
+    return save_plan_page(plan_saving(view, options), document.index)
+
+
+def save(
+    context: Context,
+    document: Document,
+    view: TensorIndex,
+    options: SaveOptions,
+    *,
+    done: Callable[[SavedPage], None] | None = None,
+) -> None:
+    """Write the converted view in the write lane; the result and every refusal become notices."""
+
+    def work(monitor: Monitor) -> SaveResult:
+        return write(plan_saving(view, options), verify=options.verify, monitor=monitor)
+
+    def finished(result: SaveResult) -> None:
+        page = saved_page(result)
+        if context.session.active is not None and document.id in _open_ids(context):
+            context.session.mark_saved(document.id)
+        text = page.cast_text if page.casts.numel else ""
+        kind = "warning" if page.casts.overflow or page.warnings else "done"
+        if page.worst:
+            text = "; ".join([text, *page.worst[:3]])
+        command = command_text(convert_command(document, options))
+        context.notify(
+            kind,
+            page.title,
+            text,
+            ("Open it", lambda: operations.open_document(context, options.path)),
+            ("Show in folder", lambda: show_folder(options.path)),
+            ("Copy command", lambda: QGuiApplication.clipboard().setText(command)),
+        )
+        if done is not None:
+            done(page)
+
+    def failed(failure: JobFailure) -> None:
+        context.fail(f"{options.path.name} was not saved", failure)
+
+    def cancelled() -> None:
+        text = "The file that was there before, if any, is untouched."
+        context.notify("info", f"Saving {options.path.name} was stopped", text)
+
+    context.jobs.start(
+        f"Saving {options.path.name}",
+        work,
+        owner=context,
+        done=finished,
+        failed=failed,
+        cancelled=cancelled,
+        write=True,
+    )
+
+
+def show_folder(path: Path) -> None:
+    """Open the folder of a file in the desktop's file manager."""
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(path.parent)))
+
+
+def _open_ids(context: Context) -> set[int]:
+    return {document.id for document in context.session.documents}

@@ -1,0 +1,119 @@
+"""Where the workbench keeps settings, recent files and session state; the folder is a parameter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from ruda.session import (
+    Recent,
+    Session,
+    SessionState,
+    add_recent,
+    capture_session,
+    clear_state,
+    read_recents,
+    read_settings,
+    read_state,
+    remove_recent,
+    write_settings,
+    write_state,
+)
+
+RecentKind = Literal["weights", "dataset", "recipe"]
+
+
+def default_folder() -> Path:
+    """The user's own configuration folder."""
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("ruda-workbench", appauthor=False))
+
+
+class Storage:
+    """Files of one user. Reading never fails for broken content; ``notes`` says what was wrong.
+
+    A folder that cannot be written costs the memory of the program, not its work: writing
+    answers with a sentence instead of raising.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._settings_file = folder / "settings.toml"
+        self._recents_file = folder / "recents.json"
+        self._state_file = folder / "session.json"
+        self._recovery_file = folder / "recovery.json"
+        found = read_settings(self._settings_file)
+        listed = read_recents(self._recents_file)
+        self._unknown = found.unknown
+        self._recents = listed.entries
+        self.settings = found.settings
+        self.notes: list[str] = [*found.notes, *listed.notes]
+
+    @property
+    def recents(self) -> tuple[Recent, ...]:
+        """Recent files, newest first."""
+        return self._recents
+
+    def change(self, **values: object) -> None:
+        """Give settings other values and write them."""
+        self.settings = msgspec.structs.replace(self.settings, **values)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_settings(self._settings_file, self.settings, unknown=self._unknown)
+        except OSError as error:
+            self.notes.append(f"{self._settings_file}: the settings are not kept: {error}")
+
+    def remember(self, path: Path, kind: RecentKind = "weights") -> None:
+        """Put a file first in the list of recent ones."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            limit = self.settings.recent_files
+            self._recents = add_recent(self._recents_file, path, kind, limit=limit).entries
+        except OSError as error:
+            self.notes.append(f"{self._recents_file}: the list is not kept: {error}")
+
+    def forget(self, path: str) -> None:
+        """Take a file out of the list of recent ones."""
+        try:
+            self._recents = remove_recent(self._recents_file, path).entries
+        except OSError as error:
+            self.notes.append(f"{self._recents_file}: the list is not kept: {error}")
+
+    def keep_recovery(self, session: Session, workspace: str, geometry: str) -> None:
+        """Write what a crash would lose."""
+        self._write(
+            self._recovery_file, capture_session(session, workspace=workspace, geometry=geometry)
+        )
+
+    def keep_session(self, session: Session, workspace: str, geometry: str) -> None:
+        """Write the state at a clean end; there is nothing to recover then."""
+        self._write(
+            self._state_file, capture_session(session, workspace=workspace, geometry=geometry)
+        )
+        try:
+            clear_state(self._recovery_file)
+        except OSError as error:
+            self.notes.append(f"{self._recovery_file}: {error}")
+
+    def last_session(self) -> tuple[SessionState | None, bool]:
+        """What was open last, and True if it is known from a session without a clean end."""
+        for file, crashed in ((self._recovery_file, True), (self._state_file, False)):
+            try:
+                found = read_state(file)
+            except OSError as error:
+                self.notes.append(f"{file}: {error}")
+                continue
+            self.notes.extend(found.notes)
+            if found.state is not None:
+                return found.state, crashed
+        return None, False
+
+    def _write(self, file: Path, state: SessionState) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_state(file, state)
+        except OSError as error:
+            self.notes.append(f"{file}: the session is not kept: {error}")

@@ -1,0 +1,163 @@
+"""Design tokens: every colour, size and space of the workbench, in one place.
+
+Colours come in two sets of the same names. Text on any surface keeps a contrast of at least 4.5:1,
+except ``faint``, which is for what may be missed. The five status colours stay apart under normal,
+protan, deutan and tritan sight; shape and word carry the meaning all the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import Enum
+
+
+class Scheme(Enum):
+    """The two colour sets."""
+
+    LIGHT = "light"
+    DARK = "dark"
+
+
+@dataclass(frozen=True, slots=True)
+class Colours:
+    """One colour set; each value is ``#rrggbb``."""
+
+    window: str
+    panel: str
+    raised: str
+    sunken: str
+    hairline: str
+    control_line: str
+    text: str
+    dim: str
+    faint: str
+    accent: str
+    on_accent: str
+    accent_hover: str
+    tint: str
+    selection: str
+    hover: str
+    applied: str
+    skipped: str
+    missing: str
+    unused: str
+    error: str
+    on_error: str
+    negative: str
+    """Values below zero at full strength; zero is ``diverging_zero``."""
+    positive: str
+    diverging_zero: str
+
+    def items(self) -> tuple[tuple[str, str], ...]:
+        """Every (name, colour) in the order of declaration."""
+        return tuple((f.name, getattr(self, f.name)) for f in fields(self))
+
+
+LIGHT = Colours(
+    window="#f6f7f9",
+    panel="#ffffff",
+    raised="#ffffff",
+    sunken="#f6f7f9",
+    hairline="#e3e6eb",
+    control_line="#d5d9e0",
+    text="#171a1f",
+    dim="#5d6673",
+    faint="#8b94a1",
+    accent="#1f5fd6",
+    on_accent="#ffffff",
+    accent_hover="#1a52ba",
+    tint="#e8effc",
+    selection="#eef3fd",
+    hover="#f3f5f8",
+    applied="#074580",
+    skipped="#6b6b6b",
+    missing="#9f5900",
+    unused="#7f22bc",
+    error="#a7002b",
+    on_error="#ffffff",
+    negative="#1f6fe5",
+    positive="#f07d1a",
+    diverging_zero="#ffffff",
+)
+
+DARK = Colours(
+    window="#15181d",
+    panel="#1b1f26",
+    raised="#222731",
+    sunken="#15181d",
+    hairline="#2c323d",
+    control_line="#363d4a",
+    text="#e7eaf0",
+    dim="#a3acba",
+    faint="#737d8c",
+    accent="#6fa3ff",
+    on_accent="#10131a",
+    accent_hover="#8bb5ff",
+    tint="#22304c",
+    selection="#212b3d",
+    hover="#20252d",
+    applied="#b1d5fe",
+    skipped="#a0a0a0",
+    missing="#fce19f",
+    unused="#cd7ee9",
+    error="#ff6d67",
+    on_error="#15181d",
+    negative="#4a8dff",
+    positive="#ff9440",
+    diverging_zero="#1b1f26",
+)
+
+COLOURS = {Scheme.LIGHT: LIGHT, Scheme.DARK: DARK}
+
+STATUS_NAMES = ("applied", "skipped", "missing", "unused", "error")
+
+
+class Type:
+    """Type scale in pixels, as the system's UI font; weights emphasise, sizes do not."""
+
+    DISPLAY = 22
+    TITLE = 17
+    TEXT = 13
+    MONO = 12
+    CAPTION = 11
+
+
+class Space:
+    """Spacing in steps of four pixels."""
+
+    XS = 4
+    S = 8
+    M = 12
+    L = 16
+    XL = 24
+    XXL = 32
+
+
+class Radius:
+    """Corner radii in pixels."""
+
+    TAG = 4
+    CONTROL = 6
+    CARD = 8
+
+
+class Size:
+    """Fixed sizes in pixels."""
+
+    ROW = 34
+    ROW_COMPACT = 28
+    HEADER = 28
+    CONTROL = 30
+    TOP_BAR = 44
+    RAIL = 56
+    STATUS_LINE = 28
+    INSPECTOR = 290
+    ICON = 18
+    HIT = 24
+    """Smallest target that a pointer has to reach."""
+
+
+def mix(first: str, second: str, share: float) -> str:
+    """The colour ``share`` of the way from ``first`` to ``second``, 0.0 to 1.0."""
+    pairs = ((int(first[i : i + 2], 16), int(second[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)

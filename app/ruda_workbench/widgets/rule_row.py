@@ -1,0 +1,122 @@
+"""One remap rule in the editor: on or off, pattern, replacement, and what it does."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from ruda.session import RuleDraft, RuleLine
+from ruda_workbench.theme import mono_font, text_font
+from ruda_workbench.tokens import Space, Type
+from ruda_workbench.widgets.buttons import Switch, icon_button
+from ruda_workbench.widgets.labels import ElidedLabel, label, set_role
+
+
+class RuleRow(QWidget):
+    """Edits one ``RuleDraft``; every gesture is told with the row's number from 0."""
+
+    edited = Signal(int)
+    """The text changes while it is typed."""
+    finished = Signal(int)
+    """Enter, or the focus went elsewhere."""
+    switched = Signal(int)
+    removed = Signal(int)
+    moved = Signal(int, int)
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+        self.setObjectName(f"rule.{number}")
+        place = number + 1
+        self.enabled = Switch("", f"rule.{number}.on")
+        self.enabled.setAccessibleName(f"Rule {place} is used")
+        self.pattern = self._field(f"rule.{number}.pattern", f"Rule {place}: find", "find (regex)")
+        self.replacement = self._field(
+            f"rule.{number}.replacement", f"Rule {place}: replace by", "nothing"
+        )
+        up = icon_button("up", "Earlier", f"rule.{number}.up")
+        down = icon_button("down", "Later", f"rule.{number}.down")
+        remove = icon_button("trash", "Remove the rule", f"rule.{number}.remove")
+        row = QHBoxLayout()
+        row.setSpacing(Space.XS)
+        row.addWidget(self.enabled)
+        row.addWidget(self.pattern, 3)
+        row.addWidget(label("→", role="dim"))
+        row.addWidget(self.replacement, 2)
+        row.addWidget(up)
+        row.addWidget(down)
+        row.addWidget(remove)
+        self._effect = ElidedLabel(font=text_font(Type.CAPTION), ink="dim")
+        self._effect.setObjectName(f"rule.{number}.effect")
+        effect = QHBoxLayout()
+        effect.setContentsMargins(42, 0, 0, 0)
+        effect.addWidget(self._effect)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        column.addLayout(row)
+        column.addLayout(effect)
+        self.enabled.clicked.connect(self._switched)
+        up.clicked.connect(self._up)
+        down.clicked.connect(self._down)
+        remove.clicked.connect(self._removed)
+
+    def _field(self, name: str, title: str, hint: str) -> QLineEdit:
+        made = QLineEdit()
+        made.setObjectName(name)
+        made.setAccessibleName(title)
+        made.setPlaceholderText(hint)
+        made.setFont(mono_font())
+        made.textEdited.connect(self._edited)
+        made.editingFinished.connect(self._finished)
+        return made
+
+    @property
+    def draft(self) -> RuleDraft:
+        """The rule as it stands in the fields."""
+        return RuleDraft(self.pattern.text(), self.replacement.text(), self.enabled.isChecked())
+
+    @property
+    def effect(self) -> str:
+        """The words under the fields."""
+        return self._effect.text()
+
+    def show_draft(self, draft: RuleDraft) -> None:
+        """Put a rule into the fields, without telling anyone."""
+        for field, text in ((self.pattern, draft.pattern), (self.replacement, draft.replacement)):
+            if field.text() != text:
+                field.setText(text)
+        self.enabled.setChecked(draft.enabled)
+
+    def show_line(self, line: RuleLine) -> None:
+        """Say what the rule does, or why it cannot be used."""
+        where = "" if line.position is None else f" (at position {line.position})"
+        if line.is_error:
+            self._effect.set_ink("error")
+            self._effect.set_text(f"{line.problem}{where}")
+        elif line.problem:
+            self._effect.set_ink("missing")
+            self._effect.set_text(f"{line.effect} · {line.problem}")
+        else:
+            self._effect.set_ink("dim")
+            self._effect.set_text(line.effect)
+        set_role(self.pattern, "invalid", line.is_error)
+        self.pattern.setAccessibleDescription(line.problem)
+
+    def _edited(self) -> None:
+        self.edited.emit(self.number)
+
+    def _finished(self) -> None:
+        self.finished.emit(self.number)
+
+    def _switched(self) -> None:
+        self.switched.emit(self.number)
+
+    def _removed(self) -> None:
+        self.removed.emit(self.number)
+
+    def _up(self) -> None:
+        self.moved.emit(self.number, -1)
+
+    def _down(self) -> None:
+        self.moved.emit(self.number, 1)

@@ -1,0 +1,155 @@
+"""The status line: what is open, the job that runs, memory and findings."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu
+
+from ruda.session import JobNews, size_text
+from ruda_workbench.theme import text_font
+from ruda_workbench.tokens import Size, Space, Type
+from ruda_workbench.widgets.bars import ProgressStrip
+from ruda_workbench.widgets.buttons import icon_button, push_button
+from ruda_workbench.widgets.labels import label
+
+LINGER = 250
+"""Milliseconds before a job is shown: shorter ones would only flicker."""
+MEMORY_EVERY = 2000
+
+
+def job_text(news: JobNews) -> str:
+    """``62 % · 1.2 GB/s`` for a job."""
+    if news.stopping:
+        return "stopping…"
+    parts: list[str] = []
+    progress = news.progress
+    if progress is not None:
+        share = progress.fraction
+        if share is not None:
+            parts.append(f"{share * 100:.0f} %")
+        elif progress.done:
+            parts.append(f"{progress.done} {progress.unit}")
+        if news.rate:
+            rate = size_text(int(news.rate)) if progress.unit == "bytes" else f"{news.rate:,.0f}"
+            parts.append(f"{rate}/s" if progress.unit == "bytes" else f"{rate} {progress.unit}/s")
+    return " · ".join(parts)
+
+
+class StatusLine(QFrame):
+    """The line at the foot of the window."""
+
+    cancel_asked = Signal(int)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("StatusLine")
+        self.setFixedHeight(Size.STATUS_LINE)
+        font = text_font(Type.CAPTION + 1)
+        self._summary = label(role="dim", font=font)
+        self._summary.setObjectName("status.summary")
+        self._job_title = label(role="dim", font=font)
+        self._job_title.setObjectName("status.job")
+        self._strip = ProgressStrip()
+        self._job_text = label(role="dim", font=font)
+        self._cancel = icon_button("close", "Stop this job", "status.cancel")
+        self._cancel.setIconSize(QSize(12, 12))
+        self._memory = label(role="dim", font=font)
+        self._memory.setObjectName("status.memory")
+        self._findings = push_button("No findings", "status.findings", link=True)
+        self._findings.setFont(font)
+        self._build()
+        self._news: dict[int, JobNews] = {}
+        self._shown: int | None = None
+        self._linger = QTimer(self)
+        self._linger.setSingleShot(True)
+        self._linger.setInterval(LINGER)
+        self._linger.timeout.connect(self._show_job)
+        self._clock = QTimer(self)
+        self._clock.setInterval(MEMORY_EVERY)
+        self._clock.timeout.connect(self._show_memory)
+        self._clock.start()
+        self._show_memory()
+        self._hide_job()
+
+    def _build(self) -> None:
+        row = QHBoxLayout(self)
+        row.setContentsMargins(Space.L, 0, Space.M, 0)
+        row.setSpacing(Space.S)
+        row.addWidget(self._summary)
+        row.addSpacing(Space.M)
+        row.addWidget(self._job_title)
+        row.addWidget(self._strip)
+        row.addWidget(self._job_text)
+        row.addWidget(self._cancel)
+        row.addStretch(1)
+        row.addWidget(self._memory)
+        row.addSpacing(Space.S)
+        row.addWidget(self._findings)
+        self._cancel.clicked.connect(self._cancel_clicked)
+
+    @property
+    def shown_job(self) -> int | None:
+        """Id of the job that is shown."""
+        return self._shown
+
+    def show_summary(self, text: str) -> None:
+        """Say what is open."""
+        self._summary.setText(text)
+
+    def show_findings(self, findings: tuple[str, ...]) -> None:
+        """Say how many findings there are; a click lists them."""
+        count = len(findings)
+        text = "No findings" if not count else "1 finding" if count == 1 else f"{count} findings"
+        self._findings.setText(text)
+        self._findings.setAccessibleName(text)
+        self._findings.setEnabled(bool(count))
+        old = self._findings.menu()
+        menu = QMenu(self._findings)
+        for sentence in findings[:20]:
+            menu.addAction(sentence if len(sentence) < 160 else f"{sentence[:157]}…")
+        self._findings.setMenu(menu if count else None)
+        if old is not None:
+            old.deleteLater()
+
+    def show_news(self, news: JobNews) -> None:
+        """Take note of a job; the one that has run longest is shown."""
+        if news.state.is_final:
+            self._news.pop(news.job_id, None)
+        else:
+            self._news[news.job_id] = news
+        if not self._news:
+            self._linger.stop()
+            self._hide_job()
+        elif self._shown in self._news:
+            self._show_job()
+        elif not self._linger.isActive():
+            self._linger.start()
+
+    def _show_job(self) -> None:
+        if not self._news:
+            return
+        if self._shown not in self._news:
+            self._shown = min(self._news)
+        news = self._news[self._shown]
+        more = f"  (+{len(self._news) - 1})" if len(self._news) > 1 else ""
+        self._job_title.setText(news.title + more)
+        self._job_text.setText(job_text(news))
+        self._strip.set_fraction(None if news.progress is None else news.progress.fraction)
+        for widget in (self._job_title, self._strip, self._job_text, self._cancel):
+            widget.show()
+
+    def _hide_job(self) -> None:
+        self._shown = None
+        for widget in (self._job_title, self._strip, self._job_text, self._cancel):
+            widget.hide()
+
+    def _cancel_clicked(self) -> None:
+        if self._shown is not None:
+            self.cancel_asked.emit(self._shown)
+
+    def _show_memory(self) -> None:
+        import psutil
+
+        used = psutil.Process().memory_info().rss
+        self._memory.setText(f"Memory {size_text(used)}")
+        self._memory.setAlignment(Qt.AlignmentFlag.AlignVCenter)

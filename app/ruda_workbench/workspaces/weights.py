@@ -1,0 +1,444 @@
+"""Weights: what is in a file, what it would do to a model, and saving it converted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QHBoxLayout,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ruda.models import architectures
+from ruda.session import TargetChoice, counted, size_text, steps_text
+from ruda.store import DiffRow
+from ruda_workbench import operations, save_operations
+from ruda_workbench.action_book import Action
+from ruda_workbench.context import Context
+from ruda_workbench.dialogs.save_sheet import SaveSheet
+from ruda_workbench.document_watch import DocumentWatch
+from ruda_workbench.panels.convert import ConvertPanel
+from ruda_workbench.panels.inspector import InspectorPanel, Pair
+from ruda_workbench.panels.load_diff import LoadDiffPanel
+from ruda_workbench.panels.target_chooser import TargetChooser
+from ruda_workbench.panels.tensors import TensorsPanel
+from ruda_workbench.panels.title import FILE_TARGET, TitleRow
+from ruda_workbench.panels.welcome import WelcomePanel
+from ruda_workbench.tokens import Space
+from ruda_workbench.widgets.buttons import Segments
+from ruda_workbench.workspaces.workspace import Workspace
+
+VIEWS = (("tensors", "Tensors"), ("diff", "Load diff"), ("convert", "Convert"))
+
+
+def _has_document(workspace: WeightsWorkspace) -> bool:
+    return workspace.context.session.active is not None
+
+
+def _has_target(workspace: WeightsWorkspace) -> bool:
+    document = workspace.context.session.active
+    return document is not None and document.target is not None
+
+
+def _can_save(workspace: WeightsWorkspace) -> bool:
+    laid = workspace.watch.laid
+    return laid is not None and laid.view is not None
+
+
+class WeightsWorkspace(Workspace):
+    """The document in front, in three views."""
+
+    ACTIONS: ClassVar[tuple[Action[Any], ...]] = ()
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.watch = DocumentWatch(context, self)
+        self._inspector = InspectorPanel(context)
+        self._views: dict[int, str] = {}
+        self._pages = QStackedWidget()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._pages)
+        self.welcome = WelcomePanel()
+        self._pages.addWidget(self.welcome)
+        self._pages.addWidget(self._document_page())
+        self._connect()
+        self._show_recents()
+        self.watch.start()
+
+    def _document_page(self) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(Space.L, Space.M, Space.L, Space.M)
+        column.setSpacing(Space.M)
+        self.title = TitleRow()
+        column.addWidget(self.title)
+        row = QHBoxLayout()
+        self.views = Segments(VIEWS, "weights.views")
+        row.addWidget(self.views)
+        row.addStretch(1)
+        column.addLayout(row)
+        self.tensors = TensorsPanel(self.context)
+        self.diff = LoadDiffPanel(self.context, self.watch)
+        self.convert = ConvertPanel(self.context, self.watch)
+        self.chooser = TargetChooser()
+        self._view_pages = QStackedWidget()
+        for panel in (self.tensors, self.diff, self.convert, self.chooser):
+            self._view_pages.addWidget(panel)
+        column.addWidget(self._view_pages, 1)
+        return page
+
+    def _connect(self) -> None:
+        self.welcome.open_asked.connect(self._open)
+        self.welcome.sample_asked.connect(self._sample)
+        self.welcome.recent_asked.connect(self._recent)
+        self.title.target_picked.connect(self.choose_target)
+        self.title.command_asked.connect(self.copy_command)
+        self.title.save_asked.connect(self.ask_save)
+        self.views.chosen.connect(self.show_view)
+        self.chooser.picked.connect(self.choose_target)
+        self.tensors.selected.connect(self._keys_selected)
+        self.diff.selected.connect(self._rows_selected)
+        self.watch.switched.connect(self._switched)
+        self.watch.tabled.connect(self._tabled)
+        self.watch.laid_anew.connect(self._laid)
+        self.context.key_wanted.connect(self.reveal)
+        self.context.changed.connect(self._changed)
+
+    # The contract
+
+    def inspector(self) -> QWidget:
+        """Facts and values of the chosen tensor."""
+        return self._inspector
+
+    def wants_inspector(self) -> bool:
+        """Only while a document is open."""
+        return self.context.session.active is not None
+
+    def summary(self) -> str:
+        """``98 tensors · 272 474 values``."""
+        document, table = self.watch.document, self.watch.table
+        if document is None:
+            return "Nothing is open"
+        text = counted(len(document.index), "tensor")
+        if table is not None:
+            text += f" · {counted(int(table.numel.sum()), 'value')}"
+        return text
+
+    def findings(self) -> tuple[str, ...]:
+        """Notes of the file, refused names of a pickle, and notes of the comparison."""
+        document, laid = self.watch.document, self.watch.laid
+        if document is None:
+            return ()
+        unsafe = tuple(f"refused, not run: {name}" for name in document.index.unsafe)
+        report = () if laid is None or laid.report is None else laid.report.notes
+        return (*document.index.notes, *unsafe, *report)
+
+    def accepts(self, path: Path) -> bool:
+        """Every file; folders are for others."""
+        return not path.is_dir()
+
+    def open_path(self, path: Path) -> None:
+        """Open a file of weights."""
+        operations.open_document(self.context, path)
+
+    def focus_search(self) -> bool:
+        """The filter of the view that is shown."""
+        fields = {"tensors": self.tensors.filter, "diff": self.diff.filter}
+        field = fields.get(self.views.value)
+        if field is None or self.watch.document is None:
+            return False
+        field.setFocus()
+        field.selectAll()
+        return True
+
+    def entered(self) -> None:
+        """Show what is recent."""
+        self._show_recents()
+
+    def left(self) -> None:
+        """Drop the questions that are open."""
+        for panel in (self.tensors, self.diff, self.convert, self._inspector):
+            panel.leave()
+
+    def set_dropping(self, *, active: bool) -> None:
+        """Light up the drop zone."""
+        self.welcome.set_dropping(active=active)
+
+    # Views
+
+    def show_view(self, name: str) -> None:
+        """Show the tensors, the load diff or the conversion."""
+        self.views.choose(name)
+        document = self.watch.document
+        if document is not None:
+            self._views[document.id] = name
+        panel: QWidget = {"tensors": self.tensors, "diff": self.diff, "convert": self.convert}[name]
+        if name == "diff" and (document is None or document.target is None):
+            panel = self.chooser
+        self._view_pages.setCurrentWidget(panel)
+        self._select_again()
+
+    def reveal(self, key: str) -> None:
+        """Show a tensor by its key, in the load diff if that is open, else in the table."""
+        self.context.workspace_wanted.emit("weights")
+        if self.views.value == "diff" and self.watch.laid is not None:
+            self.diff.reveal(key)
+            return
+        self.show_view("tensors")
+        self.tensors.reveal(key)
+
+    def choose_target(self, name: str) -> None:
+        """Lay the document onto an architecture, a file that is asked for, or nothing."""
+        document = self.watch.document
+        if document is None:
+            return
+        if name == FILE_TARGET:
+            found, _ = QFileDialog.getOpenFileName(
+                self, "Compare with the tensors of a file", str(self.context.folder)
+            )
+            choice = TargetChoice.of(found, is_file=True) if found else document.target
+        else:
+            choice = TargetChoice.of(name) if name else None
+        operations.choose_target(self.context, document, choice)
+        self._show_title()
+        if choice is not None:
+            self.show_view("diff")
+
+    def copy_command(self) -> None:
+        """Copy the command that does the same."""
+        if self.watch.document is not None:
+            save_operations.copy_command(self.context, self.watch.document)
+
+    def ask_save(self) -> None:
+        """Open the save sheet."""
+        self.diff.rules.commit()
+        document, laid = self.watch.document, self.watch.laid
+        if document is None or laid is None:
+            return
+        if laid.view is None:
+            self.context.notify("error", "This cannot be saved yet", laid.problem)
+            return
+        SaveSheet(self.context, document, laid.view, self.window()).open()
+
+    # Drawing
+
+    def _switched(self) -> None:
+        document = self.watch.document
+        self._pages.setCurrentIndex(0 if document is None else 1)
+        self._inspector.show_pairs(())
+        if document is None:
+            self.tensors.show_table(None)
+            self._show_recents()
+        else:
+            self.tensors.show_table(self.watch.table)
+            self.diff.reset()
+            self._show_title()
+            default = "tensors" if document.target is None else "diff"
+            self.show_view(self._views.get(document.id, default))
+            if self.watch.laid is not None:
+                self._laid()
+        self.context.summary_changed.emit()
+
+    def _tabled(self) -> None:
+        self.tensors.show_table(self.watch.table)
+        self.context.summary_changed.emit()
+
+    def _laid(self) -> None:
+        self._show_title()
+        self.context.summary_changed.emit()
+
+    def _changed(self, _changes: object) -> None:
+        if self.watch.document is not None:
+            self._show_title()
+            self.diff.rules.refresh()
+            self.convert.refresh()
+            if self.views.value == "diff":
+                self.show_view("diff")
+
+    def _show_title(self) -> None:
+        document = self.watch.document
+        if document is None:
+            return
+        names = tuple((a.name, f"{a.name}   {a.title}") for a in architectures())
+        target = "" if document.target is None else document.target.title
+        facts = (
+            counted(len(document.index), "tensor")
+            + (f" in {document.top_level_key}" if document.top_level_key else ""),
+            size_text(document.index.nbytes),
+            document.index.format,
+            steps_text(document.recipe),
+        )
+        self.title.show_document(document.name, target, " · ".join(facts), str(document.path))
+        self.title.offer_targets(names, "" if document.target is None else document.target.name)
+        self.title.can_save(on=_can_save(self))
+
+    def _show_recents(self) -> None:
+        recents = self.context.storage.recents
+        self.welcome.show_page(recents, has_sample=operations.has_sample(self.context))
+
+    # Inspector
+
+    def _keys_selected(self, keys: Sequence[str]) -> None:
+        document = self.watch.document
+        pairs: tuple[Pair, ...] = ()
+        if document is not None:
+            pairs = tuple((document.index[key], None) for key in keys)
+        self._inspector.show_pairs(pairs)
+
+    def _rows_selected(self, rows: Sequence[DiffRow]) -> None:
+        pairs: list[Pair] = []
+        for row in rows[:100]:
+            if row.adapted is not None:
+                pairs.append((row.adapted, row.source))
+            elif row.source is not None:
+                pairs.append((row.source, None))
+        self._inspector.show_pairs(pairs)
+
+    def _select_again(self) -> None:
+        if self.views.value == "diff":
+            line = self.diff.model.line(self.diff.table.currentIndex().row())
+            self._rows_selected(() if line is None else line.rows)
+        elif self.views.value == "tensors":
+            row = self.tensors.model.row(self.tensors.table.currentIndex().row())
+            self._keys_selected(() if row is None else row.keys)
+
+    # Gestures of the welcome page
+
+    def _open(self) -> None:
+        window = self.window()
+        ask = getattr(window, "ask_open", None)
+        if ask is not None:
+            ask()
+
+    def _sample(self) -> None:
+        operations.open_sample(self.context)
+
+    def _recent(self, path: str) -> None:
+        window = self.window()
+        opener = getattr(window, "open_paths", None)
+        if opener is not None:
+            opener([Path(path)])
+
+
+def _view(name: str, workspace: WeightsWorkspace) -> None:
+    workspace.show_view(name)
+
+
+def _tensors(workspace: WeightsWorkspace) -> None:
+    workspace.show_view("tensors")
+
+
+def _diff(workspace: WeightsWorkspace) -> None:
+    workspace.show_view("diff")
+
+
+def _convert(workspace: WeightsWorkspace) -> None:
+    workspace.show_view("convert")
+
+
+def _save(workspace: WeightsWorkspace) -> None:
+    workspace.ask_save()
+
+
+def _copy(workspace: WeightsWorkspace) -> None:
+    workspace.copy_command()
+
+
+def _next_problem(workspace: WeightsWorkspace) -> None:
+    workspace.diff.step_problem(1)
+
+
+def _previous_problem(workspace: WeightsWorkspace) -> None:
+    workspace.diff.step_problem(-1)
+
+
+def _add_rule(workspace: WeightsWorkspace) -> None:
+    workspace.show_view("diff")
+    workspace.diff.rules.add_rule()
+
+
+WeightsWorkspace.ACTIONS = (
+    Action(
+        "weights.tensors",
+        "Show the tensors",
+        _tensors,
+        "Weights",
+        icon="weights",
+        keys="Alt+1",
+        available=_has_document,
+    ),
+    Action(
+        "weights.diff",
+        "Show the load diff",
+        _diff,
+        "Weights",
+        icon="tune",
+        keys="Alt+2",
+        available=_has_document,
+        words="compare target model architecture",
+    ),
+    Action(
+        "weights.convert",
+        "Show the conversion",
+        _convert,
+        "Weights",
+        icon="shrink",
+        keys="Alt+3",
+        available=_has_document,
+        words="half f16 bf16 cast",
+    ),
+    Action(
+        "weights.save",
+        "Save converted…",
+        _save,
+        "Weights",
+        icon="save",
+        keys="Ctrl+S",
+        available=_can_save,
+        words="export write",
+    ),
+    Action(
+        "weights.command",
+        "Copy command",
+        _copy,
+        "Weights",
+        icon="terminal",
+        keys="Ctrl+Shift+C",
+        available=_has_document,
+        words="cli shell",
+    ),
+    Action(
+        "weights.add-rule",
+        "Add a remap rule",
+        _add_rule,
+        "Weights",
+        icon="plus",
+        keys="Ctrl+R",
+        available=_has_target,
+        words="rename regex",
+    ),
+    Action(
+        "weights.next-problem",
+        "Next problem",
+        _next_problem,
+        "Weights",
+        icon="down",
+        keys="Alt+Down",
+        available=_has_target,
+    ),
+    Action(
+        "weights.previous-problem",
+        "Previous problem",
+        _previous_problem,
+        "Weights",
+        icon="up",
+        keys="Alt+Up",
+        available=_has_target,
+    ),
+)

@@ -1,0 +1,62 @@
+"""The contract of a workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from PySide6.QtWidgets import QWidget
+
+from ruda_workbench.action_book import Action
+from ruda_workbench.context import Context
+
+
+class Workspace(QWidget):
+    """One entry of the rail.
+
+    It draws pages of ``context.session``, starts its work by ``context.jobs`` (with itself or one
+    of its panels as owner) and refreshes on ``context.changed``. It never reads a file itself.
+    """
+
+    ACTIONS: ClassVar[tuple[Action[Any], ...]] = ()
+    """Its actions; ``run`` and ``available`` are given the workspace."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self.context = context
+
+    def inspector(self) -> QWidget | None:
+        """What stands at the right while this workspace is shown; None for nothing.
+
+        Asked once. The frame hides the inspector while ``wants_inspector`` is False.
+        """
+        return None
+
+    def wants_inspector(self) -> bool:
+        """True while the inspector has something to show."""
+        return True
+
+    def summary(self) -> str:
+        """The left end of the status line; emit ``context.summary_changed`` when it changes."""
+        return ""
+
+    def findings(self) -> tuple[str, ...]:
+        """Sentences behind the findings of the status line."""
+        return ()
+
+    def accepts(self, path: Path) -> bool:
+        """True if a dropped or named path is for this workspace. Looks at names, reads nothing."""
+        return False
+
+    def open_path(self, path: Path) -> None:
+        """Open a path that was accepted, in a job."""
+
+    def focus_search(self) -> bool:
+        """Give the focus to the search field (Ctrl+F); False where there is none."""
+        return False
+
+    def entered(self) -> None:
+        """Called when the workspace comes to the front."""
+
+    def left(self) -> None:
+        """Called when another workspace comes to the front: stop questions that are open."""
