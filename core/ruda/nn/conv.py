@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,9 +77,7 @@ class Conv2d(Module):
             )
         given, weight, *bias = working_values(self, working_input(self, x), self.weight, self.bias)
         result = np.empty((x.shape[0], weight.shape[0], *size), given.dtype)
-        _convolve(given, weight, self._window, self._groups, result)
-        if bias:
-            result += bias[0][:, None, None]
+        _convolve(given, weight, bias[0] if bias else None, self._window, self._groups, result)
         return Tensor(result)
 
 
@@ -112,45 +109,44 @@ class Conv2dConfig:
         )
 
 
-def _convolve(x: Array, weight: Array, window: Window2d, groups: int, out: Array) -> None:
-    """Fill ``out`` block by block; the unfolded windows never take more than COLUMN_BYTES.
-
-    A single row of output may take more, because less than a row is not worth a product.
-    """
+def _convolve(
+    x: Array, weight: Array, bias: Array | None, window: Window2d, groups: int, out: Array
+) -> None:
+    """Fill ``out`` block by block; the unfolded windows of a block take about COLUMN_BYTES."""
     filters = weight.reshape(groups, weight.shape[0] // groups, -1)
-    batch, _, rows, columns = out.shape
-    depth = groups * filters.shape[2]
-    for images, lines in _blocks(batch, rows, depth * columns * x.itemsize):
-        block = window.pad(x[images], 0.0)
-        top = lines.start * window.stride[0]
-        unfolded = _unfold(block[:, :, top:], window, (lines.stop - lines.start, columns))
-        product = np.matmul(filters, unfolded.reshape(len(block), groups, filters.shape[2], -1))
-        out[images, :, lines] = product.reshape(len(block), -1, *unfolded.shape[-2:])
+    batch, channels, rows, columns = out.shape
+    per_row = groups * filters.shape[2] * columns * x.itemsize
+    offset = None if bias is None else bias.reshape(channels, 1, 1, 1)
+    images, lines = _block_sizes(rows, per_row)
+    for image in range(0, batch, images):
+        padded = window.pad(x[image : image + images], 0.0)
+        for top in range(0, rows, lines):
+            size = (min(lines, rows - top), columns)
+            unfolded = _unfold(padded[:, :, top * window.stride[0] :], window, size)
+            # One product for all images of the block: one per image is too little for BLAS.
+            product = np.matmul(filters, unfolded.reshape(groups, filters.shape[2], -1))
+            product = product.reshape(channels, len(padded), *size)
+            target = out[image : image + images, :, top : top + lines].transpose(1, 0, 2, 3)
+            if offset is None:
+                target[...] = product
+            else:
+                np.add(product, offset, out=target)
 
 
-def _blocks(batch: int, rows: int, row_bytes: int) -> Iterator[tuple[slice, slice]]:
-    """Blocks of whole images, or of rows of one image where an image is too much."""
-    together = max(1, COLUMN_BYTES // (row_bytes * rows))
-    step = rows if together > 1 else max(1, min(rows, COLUMN_BYTES // row_bytes))
-    for image in range(0, batch, together):
-        for line in range(0, rows, step):
-            yield (
-                slice(image, min(image + together, batch)),
-                slice(line, min(line + step, rows)),
-            )
+def _block_sizes(rows: int, row_bytes: int) -> tuple[int, int]:
+    """Images, and rows of each, in one block: rows of one image where an image is too much."""
+    images = COLUMN_BYTES // (row_bytes * rows)
+    if images:
+        return images, rows
+    return 1, max(1, COLUMN_BYTES // row_bytes)
 
 
 def _unfold(x: Array, window: Window2d, size: tuple[int, int]) -> Array:
-    """(batch, channel, height, width) → (batch, channel, point, rows, columns).
-
-    A view where the window is a single point that does not skip.
-    """
+    """(batch, channel, height, width) → (channel, point, batch, rows, columns); copies."""
     kernel_rows, kernel_columns = window.kernel
-    if window.kernel == (1, 1) and window.stride == (1, 1):
-        return x[:, :, None, : size[0], : size[1]]
-    out = np.empty((*x.shape[:2], kernel_rows * kernel_columns, *size), x.dtype)
+    out = np.empty((x.shape[1], kernel_rows * kernel_columns, x.shape[0], *size), x.dtype)
     for row in range(kernel_rows):
         for column in range(kernel_columns):
             point = row * kernel_columns + column
-            out[:, :, point] = window.at(x, row, column, size)
+            out[:, point] = window.at(x, row, column, size).transpose(1, 0, 2, 3)
     return out

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeVar
 
 from ruda.errors import DTypeError, ModelError, ShapeError
+from ruda.nn.blas import one_blas_thread
 from ruda.nn.param import Param
 from ruda.tensor import Tensor
 
@@ -140,7 +141,8 @@ def run_observed(root: Module, x: Tensor, observer: Observer | None) -> Tensor:
     """Run a module as the root of messages; the observer stands in for every ``forward``."""
     token = _current.set(_Run(root, observer))
     try:
-        return root.forward(x) if observer is None else observer(root, x)
+        with one_blas_thread():
+            return root.forward(x) if observer is None else observer(root, x)
     finally:
         _current.reset(token)
 

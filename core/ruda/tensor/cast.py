@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ruda import _kernels
-from ruda.errors import DTypeError, ShapeError
+from ruda.errors import DTypeError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.tensor.dtype import DType, Kind
 
@@ -57,10 +57,12 @@ def cast(
     """Values of dtype ``source`` as ``target.carrier``, same shape, with what was lost.
 
     ``array`` is in the carrier of ``source``. Returns it unchanged (no copy) when both dtypes
-    store the same values alike. Raises DTypeError for packed and quantized dtypes, for complex to
+    store the same values alike and the array is in native byte order. Raises DTypeError for packed and quantized dtypes, for complex to
     real, and when the array is not of the source dtype.
     """
     _check(array, source, target)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
     if target is source or {source, target} == {DType.F32, DType.FLEX32}:
         return array, CastCounts(array.size)
     flat = np.ascontiguousarray(array).reshape(-1)
@@ -84,8 +86,6 @@ def _check(array: Array, source: DType, target: DType) -> None:
         raise DTypeError(f"cannot cast: expected {source} as {source.carrier}, got {array.dtype}")
     if source.kind is Kind.COMPLEX and target.kind not in (Kind.COMPLEX, Kind.BOOL):
         raise DTypeError(f"cannot cast {source} to {target}: the imaginary part would be lost")
-    if any(size < 0 for size in array.shape):
-        raise ShapeError(f"shape {array.shape} has a negative axis")
 
 
 def _cast_block(values: Array, source: DType, target: DType, out: Array) -> CastCounts:

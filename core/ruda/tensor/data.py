@@ -38,7 +38,7 @@ class TensorData:
     dtype: DType
 
     def __post_init__(self) -> None:
-        if self.array.dtype.newbyteorder("<") != self.dtype.carrier:
+        if self.array.dtype != self.dtype.carrier:
             raise DTypeError(
                 f"{self.dtype} is held as {self.dtype.carrier}, but the array is {self.array.dtype}"
             )
@@ -144,8 +144,18 @@ class TensorData:
         return TensorData(cast(self.array, self.dtype, dtype)[0], dtype)
 
     def try_cast(self, dtype: DType) -> TensorData:
-        """As ``cast``, but raises DTypeError if a value does not fit the dtype's range."""
+        """As ``cast``, but raises DTypeError if a value does not fit.
+
+        A value fits if it is in the dtype's range and, for an integer, whole.
+        """
         array, lost = cast(self.array, self.dtype, dtype)
+        if self.dtype.is_float and dtype.is_integer and not lost.overflow:
+            parts = np.count_nonzero(array != cast(self.array, self.dtype, DType.F64)[0])
+            if parts:
+                raise DTypeError(
+                    f"{parts} of {lost.numel} values of {self.dtype} are not whole numbers; "
+                    f"cast() truncates them to {dtype}"
+                )
         if lost.overflow:
             raise DTypeError(
                 f"{lost.overflow} of {lost.numel} values of {self.dtype} do not fit {dtype}; "

@@ -222,8 +222,9 @@ class DType(Enum):
     @classmethod
     def from_numpy(cls, dtype: Any) -> DType:
         """DType for a NumPy (or ml_dtypes) dtype, whatever its byte order. Raises DTypeError."""
-        native = np.dtype(dtype).newbyteorder("<")
-        found = _BY_NUMPY.get(native)
+        found = _BY_NUMPY.get(dtype) if isinstance(dtype, np.dtype) else None
+        if found is None:
+            found = _BY_NUMPY.get(np.dtype(dtype).newbyteorder("<"))
         if found is None:
             raise DTypeError(f"NumPy dtype {np.dtype(dtype)} has no Ruda dtype")
         return found

@@ -42,10 +42,12 @@ class Tensor:
     def __init__(self, array: Array) -> None:
         """Wrap an array without a copy; the caller must not write to it afterwards.
 
-        Raises DTypeError if its NumPy dtype has no Ruda dtype.
+        Foreign byte order is copied into native. Raises DTypeError if the NumPy dtype has no
+        Ruda dtype.
         """
         DType.from_numpy(array.dtype)
-        self._array = array
+        native = array.dtype.isnative
+        self._array = array if native else array.astype(array.dtype.newbyteorder("="))
 
     @classmethod
     def from_data(

@@ -1,0 +1,60 @@
+"""One BLAS thread while a model runs.
+
+OpenBLAS shares even small matrix products among threads that wait by spinning. On two idle cores
+that gains nothing for the products of a batch; when anything else runs beside it, the same batch
+takes five to ten times as long. Work is shared among threads at the outermost level instead: see
+``predict``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+
+_lock = threading.Lock()
+_running = 0
+_threads_before = 1
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep NumPy's OpenBLAS to one thread inside, in the whole process; may nest and overlap.
+
+    Does nothing where NumPy uses another library.
+    """
+    global _running, _threads_before
+    controls = _controls()
+    if controls is None:
+        yield
+        return
+    count, limit = controls
+    with _lock:
+        if not _running:
+            _threads_before = count()
+            limit(1)
+        _running += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _running -= 1
+            if not _running:
+                limit(_threads_before)
+
+
+@cache
+def _controls() -> tuple[Callable[[], int], Callable[[int], object]] | None:
+    """Reader and setter of the thread count in the library that NumPy's own wheel brings."""
+    try:
+        # Looking a symbol up in the extension also searches the libraries it was linked with.
+        library = ctypes.CDLL(sys.modules["numpy._core._multiarray_umath"].__file__)
+        count = library.scipy_openblas_get_num_threads64_
+        limit = library.scipy_openblas_set_num_threads64_
+    except (KeyError, OSError, AttributeError):
+        return None
+    count.restype, limit.restype, limit.argtypes = ctypes.c_int, None, [ctypes.c_int]
+    return count, limit
