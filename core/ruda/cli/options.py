@@ -53,7 +53,7 @@ _OPTIONS = (
         "--keep",
         multiple=True,
         metavar="MODULE",
-        help="Kind of module that a cast leaves as it is.",
+        help="Kind of module that a cast leaves alone.",
     ),
     click.option("--skip", multiple=True, metavar="KEY", help="Leave this one tensor out."),
     click.option(

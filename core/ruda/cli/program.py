@@ -77,16 +77,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     debug = _take_debug(words)
     prepare_streams()
     try:
-        result = program.main(args=words, prog_name="ruda", standalone_mode=False)
+        result = _call(words)
         sys.stdout.flush()
     except BrokenPipeError:
         _close_stdout()
         return FINE
-    except (KeyboardInterrupt, click.Abort):
+    except KeyboardInterrupt:
         return STOPPED
     except BaseException as error:  # noqa: BLE001 - the last place that can say it in a sentence
         return _report(error, debug)
     return result if isinstance(result, int) else FINE
+
+
+def _call(words: list[str]) -> object:
+    """Parse and run. Not by ``program.main``, which takes every EOFError for the end of input."""
+    try:
+        with program.make_context("ruda", words) as context:
+            return program.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
 
 
 def _take_debug(words: list[str]) -> bool:

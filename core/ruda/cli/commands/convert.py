@@ -79,11 +79,19 @@ def command(
             for blocker in page.blockers:
                 warn(f"cannot be saved: {blocker}")
             return FINE if page.can_save else REFUSED
+        _require_free(Path(out), overwrite)
         plan.require_writable()
         _show_plan(source, page)
         result = write(plan, monitor=watch, verify=verify)
     _show_saved(saved_page(result))
     return FINE
+
+
+def _require_free(path: Path, overwrite: bool) -> None:
+    from ruda.errors import SaveError
+
+    if path.is_file() and not overwrite:
+        raise SaveError("the file exists; --overwrite replaces it", stage="plan", path=path)
 
 
 def _entry(word: str) -> tuple[str, str]:

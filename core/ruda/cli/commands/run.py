@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     default=256,
     show_default=True,
-    help="Items at once.",
+    help="Items a time.",
 )
 @click.option("--profile", is_flag=True, help="Time every layer on the first batch.")
 @click.option("--logits", metavar="FILE.npz", help="Write the outputs of every item.")
