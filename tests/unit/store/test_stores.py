@@ -15,6 +15,7 @@ from ruda.errors import (
     SaveError,
     SettingError,
 )
+from ruda.models import get as get_architecture
 from ruda.nn import BatchNorm, Linear, Module
 from ruda.store import (
     HalfPrecisionAdapter,
@@ -414,6 +415,29 @@ def test_variants_are_left_out_of_the_file_and_found_again(tmp_path):
     result = other.load_from(without)
     assert result.applied == ("block.weight", "block.bias")
     assert values(other) == values(model)
+
+
+@pytest.mark.cases
+def test_a_checkpoint_of_pytorch_is_adapted_by_itself(cases):
+    folder = cases / "models" / "burn_import_mnist"
+    model = get_architecture("import-mnist").build()
+    result = model.load_from(PytorchStore.from_file(folder / "mnist.pt"))
+    assert len(result.applied) == 18
+    assert set(result.unused) == {"norm1.num_batches_tracked", "norm2.num_batches_tracked"}
+    with open_store(folder / "mnist.pt") as index:
+        np.testing.assert_array_equal(model.fc1.weight.data().array, index["fc1.weight"].read().T)
+    store = SafetensorsStore.from_file(folder / "mnist.safetensors")
+    assert model.load_from(store.with_from_adapter(PyTorchToRuda())).errors == ()
+    with pytest.raises(LoadError, match=r"nothing was loaded"):
+        get_architecture("import-mnist").build().load_from(store)
+
+
+@pytest.mark.cases
+def test_every_store_opens_what_the_content_says(cases):
+    path = cases / "models" / "burn_mnist_bpk" / "model.bpk"
+    model = get_architecture("burn-mnist").build()
+    assert len(model.load_from(RudapackStore.from_file(path)).applied) == 18
+    assert len(RudapackStore.from_bytes(path.read_bytes()).keys()) == 18
 
 
 def test_pytorch_files_are_not_written(tmp_path):

@@ -74,13 +74,15 @@ def test_strided_values_are_packed():
 
 
 PACKED = [
-    pytest.param(DType.F4_E2M1, (2, 4), 4, "F4", id="f4"),
-    pytest.param(DType.F6_E2M3, (4,), 3, "F6_E2M3", id="f6"),
+    pytest.param(DType.F4_E2M1, (2, 4), 4, (2, 4), "F4", id="f4"),
+    pytest.param(DType.F4_E2M1, (2, 2), 4, (2, 4), "F4", id="f4 in pairs, as PyTorch counts"),
+    pytest.param(DType.F4_E2M1, (2, 0), 0, (2, 0), "F4", id="f4 without elements"),
+    pytest.param(DType.F6_E2M3, (4,), 3, (4,), "F6_E2M3", id="f6"),
 ]
 
 
-@pytest.mark.parametrize(("dtype", "shape", "nbytes", "tag"), PACKED)
-def test_packed_tensors_keep_their_logical_shape(tmp_path, dtype, shape, nbytes, tag):
+@pytest.mark.parametrize(("dtype", "shape", "nbytes", "logical", "tag"), PACKED)
+def test_packed_tensors_have_their_logical_shape(tmp_path, dtype, shape, nbytes, logical, tag):
     raw = ArraySource(np.arange(nbytes, dtype=np.uint8))
     index = TensorIndex.of([TensorSnapshot("t", dtype, shape, nbytes, raw)], format="memory")
     save(index, tmp_path / "t.safetensors", verify=True)
@@ -88,7 +90,7 @@ def test_packed_tensors_keep_their_logical_shape(tmp_path, dtype, shape, nbytes,
         assert official.get_slice("t").get_dtype() == tag
     with SafetensorsFormat().open(tmp_path / "t.safetensors") as again:
         assert again["t"].dtype is dtype
-        assert again["t"].shape == shape
+        assert again["t"].shape == logical
         np.testing.assert_array_equal(again["t"].read(), raw.array)
 
 
@@ -129,6 +131,16 @@ def test_what_it_cannot_hold_is_a_problem(key, values, message):
     (problem,) = lay_out(index_of({key: values}), "safetensors").problems
     assert problem.blocking
     assert re.search(message, problem.message)
+
+
+def test_a_file_from_pytorch_wants_to_say_so():
+    index = TensorIndex.of([], format="pytorch")
+    (problem,) = lay_out(index, "safetensors").problems
+    assert str(problem) == (
+        "there is no metadata entry format=pt; transformers refuses a file without it"
+    )
+    assert not problem.blocking
+    assert lay_out(index, "safetensors", {"format": "pt"}).problems == ()
 
 
 def test_what_is_lost_is_a_warning():

@@ -4,6 +4,7 @@ import errno
 import os
 import shutil
 import stat
+import tracemalloc
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from ruda.store.formats.rudapack import RudapackFormat
 from ruda.store.formats.safetensors import SafetensorsFormat
 from ruda.store.index import TensorIndex
 from ruda.store.snapshot import TensorSnapshot
-from ruda.store.transforms import cast_to
+from ruda.store.transforms import cast_to, transposed
 from ruda.tensor import CastCounts, DType
 
 posix = pytest.mark.skipif(os.name == "nt", reason="limits and permissions as POSIX has them")
@@ -135,6 +136,30 @@ def test_a_folder_is_not_written_over(tmp_path):
     with pytest.raises(SaveError, match=r"the target is a folder"):
         save(index_of(numbers()), tmp_path, format="rudapack", overwrite=True)
     assert list(tmp_path.iterdir()) == []
+
+
+MEMORY = [
+    pytest.param(lambda s: s, 1, id="as it is"),
+    pytest.param(lambda s: cast_to(s, DType.F16), 5, id="cast"),
+    pytest.param(transposed, 4, id="transposed: two of the largest"),
+]
+
+
+@pytest.mark.parametrize(("change", "megabytes"), MEMORY)
+def test_memory_is_that_of_the_plan(tmp_path, change, megabytes):
+    values = np.zeros((700, 700), np.float32)  # 1.9 MB
+    source = index_of(*(TensorSnapshot.from_array(str(n), values) for n in range(9)))
+    save(source, tmp_path / "source.safetensors")
+    with SafetensorsFormat().open(tmp_path / "source.safetensors") as opened:
+        plan = plan_save(index_of(*map(change, opened.values())), tmp_path / "m.bpk")
+        tracemalloc.start()
+        try:
+            write(plan)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert plan.peak_bytes <= (megabytes << 20) + len(plan.header)
+    assert peak <= plan.peak_bytes + (512 << 10)
 
 
 STOPS = [pytest.param(n, id=f"check {n}") for n in range(4)]

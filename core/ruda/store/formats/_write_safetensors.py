@@ -56,7 +56,7 @@ class SafetensorsEncoder:
                 )
             )
         entries = tuple(
-            PlannedTensor(s.key, s.dtype, s.shape, len(header) + start, s.nbytes, s)
+            PlannedTensor(s.key, s.dtype, _shape(s), len(header) + start, s.nbytes, s)
             for s, start in body
         )
         size = len(header) + sum(e.nbytes for e in entries)
@@ -66,6 +66,21 @@ class SafetensorsEncoder:
 def _tag(dtype: DType) -> str | None:
     # The values of flex32 are IEEE f32; only its compute type differs.
     return "F32" if dtype is DType.FLEX32 else dtype.safetensors
+
+
+def _shape(snapshot: TensorSnapshot) -> tuple[int, ...]:
+    """The shape in single elements; PyTorch counts pairs of f4 in the last axis."""
+    if _counts_pairs(snapshot):
+        return (*snapshot.shape[:-1], 2 * snapshot.shape[-1])
+    return snapshot.shape
+
+
+def _counts_pairs(snapshot: TensorSnapshot) -> bool:
+    return (
+        snapshot.dtype is DType.F4_E2M1
+        and snapshot.shape != ()
+        and snapshot.nbytes == snapshot.numel > 0
+    )
 
 
 def _ordered(snapshots: list[TensorSnapshot], index: TensorIndex) -> list[TensorSnapshot]:
@@ -88,7 +103,7 @@ def _header(
         end = position + snapshot.nbytes
         document[snapshot.key] = {
             "dtype": _tag(snapshot.dtype),
-            "shape": list(snapshot.shape),
+            "shape": list(_shape(snapshot)),
             "data_offsets": [position, end],
         }
         places.append((snapshot, position))
@@ -106,11 +121,19 @@ def _problems(index: TensorIndex, metadata: Mapping[str, str]) -> list[PlanProbl
         bad = text_problem(key) or text_problem(value)
         if bad:
             found.append(PlanProblem(f"metadata {bad}"))
+    if index.format == "pytorch" and "format" not in metadata:
+        found.append(
+            PlanProblem(
+                "there is no metadata entry format=pt; transformers refuses a file without it",
+                blocking=False,
+            )
+        )
     ids = sum(s.param_id is not None for s in index.values())
     if ids:
         found.append(
             PlanProblem(
-                f"the parameter ids ({ids}) are not carried over: safetensors has no place for them",
+                f"the parameter ids ({ids}) are not carried over: "
+                "safetensors has no place for them",
                 blocking=False,
             )
         )
@@ -149,7 +172,7 @@ def _tensor_problems(snapshot: TensorSnapshot) -> list[PlanProblem]:
         found.append(
             PlanProblem("flex32 is written as F32, which holds the same values", key, False)
         )
-    wrong = size_problem(snapshot)
+    wrong = None if _counts_pairs(snapshot) else size_problem(snapshot)
     if wrong:
         found.append(wrong)
     return found
