@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -29,17 +30,24 @@ def available_formats() -> tuple[ModelFormat, ...]:
 
     One that fails to load is left out with a warning. Raises SettingError if two share a name.
     """
-    found = list(BUILT_IN)
+    found = BUILT_IN + _foreign()
+    names = [each.name for each in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise SettingError(f"two formats are called {name!r}; uninstall one of them")
+    return found
+
+
+@cache
+def _foreign() -> tuple[ModelFormat, ...]:
+    """Formats of other distributions; looked for once, because that takes milliseconds."""
+    found: list[ModelFormat] = []
     for point in entry_points(group=ENTRY_POINTS):
         try:
             made = point.load()
             found.append(made() if isinstance(made, type) else made)
         except Exception as error:  # noqa: BLE001 - foreign code may fail in any way
             warnings.warn(f"the format {point.name} cannot be loaded: {error}", stacklevel=2)
-    names = [each.name for each in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise SettingError(f"two formats are called {name!r}; uninstall one of them")
     return tuple(found)
 
 

@@ -20,6 +20,7 @@ from ruda.errors import (
     UnsupportedContentError,
 )
 from ruda.store.bytefile import ByteFile
+from ruda.store.format import located
 
 LOCAL_MAGIC = b"PK\x03\x04"
 MAX_MEMBERS = 4_000_000
@@ -86,6 +87,7 @@ class ZipDirectory:
             raise ChecksumError(
                 f"{member.name} is damaged: its checksum is {crc:08x}, the archive says "
                 f"{member.crc:08x}; get the file again",
+                path=self.file.path,
                 offset=member.offset,
             )
 
@@ -95,7 +97,8 @@ class ZipDirectory:
         if member.method == STORED:
             yield from raw
             return
-        yield from inflated(raw, member, size)
+        with located(self.file.path):
+            yield from inflated(raw, member, size)
 
     def _place(self, directory: int) -> None:
         """Turn header offsets into data offsets, and prove that no two members overlap."""
