@@ -134,18 +134,17 @@ class DataLoader(Generic[T, B]):
             cursor = self._cursor
         return self._position_at(cursor.epoch, cursor.batches)
 
+    def check_state_dict(self, state: Mapping[str, Any], *, strict: bool = True) -> None:
+        """Raise StateMismatchError if ``load_state_dict`` would; moves nothing."""
+        self._fitting(state, strict=strict)
+
     def load_state_dict(self, state: Mapping[str, Any], *, strict: bool = True) -> None:
         """Let the next ``iter`` go on where the position stands; workers may differ.
 
         Raises StateMismatchError for other data or settings and moves nothing then. Without
         ``strict`` the dataset's content may differ, not its length.
         """
-        found = LoaderPosition.from_dict(state)
-        found.check_fits(self._describe(found.epoch, 0), strict=strict)
-        if found.committed > len(self):
-            raise StateMismatchError(
-                f"the position is after batch {found.committed}, an epoch has {len(self)} batches"
-            )
+        found = self._fitting(state, strict=strict)
         epoch, batches = self._normalised(found.epoch, found.committed)
         with self._lock:
             self._next_epoch, self._next_start = epoch, batches
@@ -200,6 +199,15 @@ class DataLoader(Generic[T, B]):
             drop_last=self.drop_last,
             device=device,
         )
+
+    def _fitting(self, state: Mapping[str, Any], *, strict: bool) -> LoaderPosition:
+        found = LoaderPosition.from_dict(state)
+        found.check_fits(self._describe(found.epoch, 0), strict=strict)
+        if found.committed > len(self):
+            raise StateMismatchError(
+                f"the position is after batch {found.committed}, an epoch has {len(self)} batches"
+            )
+        return found
 
     def _position_at(self, epoch: int, batches: int) -> dict[str, Any]:
         return self._describe(*self._normalised(epoch, batches)).to_dict()

@@ -1,1 +1,6 @@
-"""Training state: weights, optimizer, scheduler and position, saved and restored together."""
+"""Training state: weights, optimizer tensors and loader position, saved and restored together."""
+
+from ruda.record.plain import Plain
+from ruda.record.training import TrainingRecord
+
+__all__ = ["Plain", "TrainingRecord"]
