@@ -25,7 +25,7 @@ from ruda.session import (
     saved_page,
 )
 from ruda.store import SaveResult, TensorIndex, write
-from ruda_workbench import operations
+from ruda_workbench import assets, operations
 from ruda_workbench.context import Context
 
 
@@ -54,7 +54,10 @@ def proposed_path(document: Document) -> Path:
     kept = suffix if suffix in (".safetensors", ".bpk") else ".safetensors"
     cast = document.recipe.cast
     mark = "converted" if cast is None else cast.to.label
-    return document.path.with_name(f"{stem}-{mark}{kept}")
+    folder = document.path.parent
+    if folder.is_relative_to(assets.resources()):
+        folder = Path.home()
+    return folder / f"{stem}-{mark}{kept}"
 
 
 def plan_page(document: Document, view: TensorIndex, options: SaveOptions) -> SavePlanPage:

@@ -59,6 +59,7 @@ QPushButton[link="true"] {
 QPushButton[link="true"]:hover { background: $tint; }
 QPushButton[link="true"]:focus { border-color: $accent; }
 QPushButton[link="true"]:disabled { color: $faint; }
+QPushButton[quiet="true"], QPushButton[quiet="true"]:disabled { color: $dim; }
 QPushButton::menu-indicator { image: none; width: 0; }
 
 QToolButton {
@@ -88,6 +89,7 @@ QLineEdit:disabled { color: $faint; }
 QLineEdit[bare="true"] { background: transparent; border: 0; padding: 0; }
 
 QAbstractScrollArea { background: transparent; border: 0; }
+QAbstractScrollArea::corner { background: transparent; border: 0; }
 QAbstractItemView {
     background: transparent; border: 0; outline: 0;
     selection-background-color: $selection; selection-color: $text;

@@ -13,9 +13,9 @@ class ChangeTableModel(CellModel):
     """Draws the change lines of a ``RulesPage``."""
 
     columns = (
-        Column("Before", 110, shrinks=True),
+        Column("Before", 110, shrinks=1),
         Column("", 14),
-        Column("After", 110, shrinks=True),
+        Column("After", 110, shrinks=1),
         Column("In the model", 80),
     )
 

@@ -16,11 +16,11 @@ class ConvertTableModel(CellModel):
     """Draws the lines of a conversion, and what a scan of the values found."""
 
     columns = (
-        Column("Tensor", 140, shrinks=True),
-        Column("Module", 60),
-        Column("Shape", 60, shrinks=True),
+        Column("Tensor", 140, shrinks=1, grows=320),
+        Column("Module", 60, grows=100),
+        Column("Shape", 60, shrinks=1),
         Column("Type", 34),
-        Column("What happens", 90, shrinks=True),
+        Column("What happens", 90, shrinks=2, grows=180),
         Column("Size", 60, right=True),
         Column("Values", 120),
     )

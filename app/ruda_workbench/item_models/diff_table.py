@@ -16,12 +16,12 @@ class DiffTableModel(CellModel):
 
     columns = (
         Column("Status", 66),
-        Column("In the file", 120, shrinks=True),
+        Column("In the file", 120, shrinks=1),
         Column("", 14),
-        Column("In the model", 120, shrinks=True),
-        Column("Shape", 60, shrinks=True),
+        Column("In the model", 120, shrinks=1),
+        Column("Shape", 80, shrinks=1),
         Column("Type", 34),
-        Column("What happens", 90),
+        Column("What happens", 120, shrinks=2),
     )
 
     def __init__(self) -> None:

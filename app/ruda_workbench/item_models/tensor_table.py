@@ -25,9 +25,9 @@ class TensorTableModel(CellModel):
 
     sort_asked = Signal(str, bool)
     columns = (
-        Column("Tensor", 160, shrinks=True),
-        Column("Shape", 60, shrinks=True),
-        Column("Type", 40),
+        Column("Tensor", 160, shrinks=1, grows=480),
+        Column("Shape", 60, shrinks=1, grows=190),
+        Column("Type", 40, grows=90),
         Column("Values", 60, right=True),
         Column("Size", 60, right=True),
         Column("", 40),

@@ -34,6 +34,7 @@ from ruda_workbench.widgets.plots import HeatMap, Histogram
 Pair = tuple[TensorSnapshot, TensorSnapshot | None]
 """A tensor as it will be, and as the file has it where that differs."""
 
+CHOOSE = "Choose a tensor to see its facts and values."
 KEPT = 32
 """Inspections that are remembered."""
 
@@ -85,7 +86,7 @@ class InspectorPanel(QWidget):
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(Space.L, Space.L, Space.L, Space.L)
-        text = label("Choose a tensor to see its facts and values.", role="dim", wrap=True)
+        self._nothing = text = label(CHOOSE, role="dim", wrap=True)
         text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(1)
         column.addWidget(text)
@@ -194,8 +195,9 @@ class InspectorPanel(QWidget):
 
     # Showing
 
-    def show_pairs(self, pairs: Sequence[Pair]) -> None:
-        """Show these tensors, the first of them now."""
+    def show_pairs(self, pairs: Sequence[Pair], nothing: str = CHOOSE) -> None:
+        """Show these tensors, the first of them now; ``nothing`` is said where there are none."""
+        self._nothing.setText(nothing)
         keys = [pair[0].key for pair in pairs]
         if keys and keys == [pair[0].key for pair in self._pairs]:
             self._pairs = tuple(pairs)
@@ -327,7 +329,7 @@ def _scrolled(inner: QWidget) -> QScrollArea:
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.viewport().setAutoFillBackground(False)
-    inner.setAutoFillBackground(False)
     area.setWidget(inner)
+    inner.setAutoFillBackground(False)  # setWidget switches it on
     inner.setMinimumWidth(Size.INSPECTOR - 2 * Space.L - 60)
     return area

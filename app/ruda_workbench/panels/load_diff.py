@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from ruda.progress import SILENT, Monitor
-from ruda.session import DiffLine, DiffPage, Query, diff_page, status_look
+from ruda.session import DiffLine, DiffPage, Query, RuleDraft, diff_page, status_look
 from ruda.store import Status
 from ruda_workbench import recipe_operations as edits
 from ruda_workbench.context import Context
@@ -54,16 +56,9 @@ class LoadDiffPanel(QWidget):
         column.addWidget(self.coverage)
         column.addWidget(self.banner)
         column.addLayout(self._chip_row())
-        self._splitter = QSplitter(Qt.Orientation.Vertical)
-        self._splitter.setHandleWidth(Space.M)
-        self._splitter.setChildrenCollapsible(False)
-        self._splitter.addWidget(self._table_card())
+        column.addWidget(self._table_card(), 3)
         self.rules = RulesCard(self._context, self._watch)
-        self._splitter.addWidget(self.rules)
-        self._splitter.setStretchFactor(0, 1)
-        self._splitter.setStretchFactor(1, 0)
-        self.rules.opened.connect(self._rules_opened)
-        column.addWidget(self._splitter, 1)
+        column.addWidget(self.rules, 2)
 
     def _chip_row(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -219,8 +214,8 @@ class LoadDiffPanel(QWidget):
             if row < 0:
                 key = kept.target_key or kept.source_key or ""
                 row = self.model.row_of_key(key)
-        if row >= 0:
-            self.table.select_row(row)
+        if row >= 0 or kept is None:
+            self.table.select_row(max(0, row))
 
     def _tabled(self) -> None:
         self.rules.refresh()
@@ -254,11 +249,6 @@ class LoadDiffPanel(QWidget):
     def _row_shown(self, place: int) -> None:
         line = self.model.line(place)
         self.selected.emit(() if line is None else line.rows)
-
-    def _rules_opened(self, on: bool) -> None:
-        if on:
-            room = self._splitter.height()
-            self._splitter.setSizes([max(140, room - 300), 300])
 
     def _take_first_hint(self) -> None:
         laid = self._watch.laid
@@ -303,10 +293,6 @@ class LoadDiffPanel(QWidget):
         action.setData(what)
 
     def _menu_chosen(self, action: QAction) -> None:
-        import re
-
-        from ruda.session.pages import RuleDraft
-
         document = self._watch.document
         if document is None:
             return

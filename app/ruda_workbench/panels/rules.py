@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QFrame,
@@ -32,14 +32,13 @@ from ruda_workbench.widgets.rule_row import RuleRow
 
 AT_ONCE = 5_000
 """Keys up to which the effect of the rules is worked out without a job."""
+OPEN_HEIGHT = 240
 COMMIT_AFTER = 900
 """Milliseconds without a key after which what was typed becomes an edit."""
 
 
 class RulesCard(QFrame):
     """Edits the recipe's rules; what is typed shows its effect at once."""
-
-    opened = Signal(bool)
 
     def __init__(self, context: Context, watch: DocumentWatch) -> None:
         super().__init__()
@@ -160,8 +159,9 @@ class RulesCard(QFrame):
 
         self._body.setVisible(on)
         self.toggle.setIcon(icon("chevron-down" if on else "chevron-right"))
-        self.setMaximumHeight(16777215 if on else self.minimumSizeHint().height())
-        self.opened.emit(on)
+        policy = QSizePolicy.Policy.Preferred if on else QSizePolicy.Policy.Maximum
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, policy)
+        self.setMinimumHeight(OPEN_HEIGHT if on else 0)
 
     def refresh(self) -> None:
         """Draw the recipe of the document in front."""
@@ -197,8 +197,7 @@ class RulesCard(QFrame):
                 widget.deleteLater()
         for place, hint in enumerate(hints[:3]):
             self._hint_rows.addWidget(self._hint_row(place, hint))
-        if not self.is_open:
-            self.set_open(on=False)
+        self.updateGeometry()
 
     def _hint_row(self, place: int, hint: Hint) -> QWidget:
         row = QWidget()

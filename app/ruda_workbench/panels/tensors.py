@@ -145,7 +145,9 @@ class TensorsPanel(QWidget):
         self.model.show_page(page)
         found = f"{count_text(page.shown)} of {count_text(page.total)}"
         self._count.setText(f"{found} · {size_text(page.nbytes)}")
-        if kept is not None:
+        if kept is None and len(page) and self.isVisible():
+            self.table.select_row(0)
+        elif kept is not None:
             row = page.position_of(kept)
             if row is not None:
                 self.table.select_row(row)

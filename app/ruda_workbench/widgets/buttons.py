@@ -112,7 +112,12 @@ class Picker(QPushButton):
     def sizeHint(self) -> QSize:
         """Text and chevron."""
         width = QFontMetrics(self.font()).horizontalAdvance(self.text())
-        return QSize(width + 2 * Space.M + 20, Size.CONTROL)
+        pad = Space.XS if self.property("link") else Space.M
+        return QSize(width + 2 * pad + 22, Size.CONTROL)
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for a shortened text."""
+        return QSize(min(96, self.sizeHint().width()), Size.CONTROL)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the button, its text at the left and a chevron at the right."""
@@ -131,7 +136,9 @@ class Picker(QPushButton):
                 fill=colour("tint") if quiet and hovered else fill,
                 line=None if quiet and not self.hasFocus() else colour(line),
             )
-        ink = c.faint if not self.isEnabled() else c.accent if quiet else c.text
+        ink = c.faint if not self.isEnabled() else c.text
+        if quiet and not self._value:
+            ink = c.accent
         pad = Space.XS if quiet else Space.M
         text = area.adjusted(pad, 0, -pad - 18, 0)
         painter.setPen(ink)
@@ -141,7 +148,7 @@ class Picker(QPushButton):
         )
         painter.drawText(text, int(Qt.AlignmentFlag.AlignVCenter), shown)
         chevron = QRectF(area.right() - pad - 14, area.center().y() - 7, 14, 14)
-        paint_icon(painter, "chevron-down", chevron, ink if quiet else c.dim)
+        paint_icon(painter, "chevron-down", chevron, c.dim if self._value or not quiet else ink)
 
 
 class Switch(QAbstractButton):
@@ -323,7 +330,7 @@ class StatusChip(QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the pill."""
         painter = QPainter(self)
-        on = self.isChecked()
+        on = self.isChecked() and bool(self._count)
         area = QRectF(self.rect())
         fill = colour("tint") if on else colour("hover" if self.underMouse() else "panel")
         line = colour("accent") if on or self.hasFocus() else colour("hairline")
@@ -331,7 +338,8 @@ class StatusChip(QAbstractButton):
         if self.hasFocus():
             draw_round(painter, area.adjusted(2, 2, -2, -2), 12, line=colour("accent"))
         middle = area.center().y()
-        draw_mark(painter, mark_rect(Space.M, middle), self.status, colour(self.status))
+        ink = self.status if on else "faint"
+        draw_mark(painter, mark_rect(Space.M, middle), self.status, colour(ink))
         x = Space.M + 10 + Space.S
         painter.setFont(text_font())
         painter.setPen(colour("text" if on else "dim"))

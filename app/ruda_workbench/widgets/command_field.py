@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QFrame,
     QLineEdit,
     QListView,
+    QSizePolicy,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -38,13 +39,13 @@ class _EntryDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex) -> None:  # type: ignore[override]
         entry: Entry = index.data(ENTRY_ROLE)
-        area = QRectF(option.rect)  # type: ignore[attr-defined]
+        area = QRectF(option.rect)
         if entry.kind == "heading":
             font = text_font(Type.CAPTION)
             text = area.adjusted(Space.S, 4, 0, 0)
             draw_text(painter, text, entry.title, font=font, ink="dim")
             return
-        chosen = bool(option.state & QStyle.StateFlag.State_Selected)  # type: ignore[attr-defined]
+        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
         if chosen:
             draw_round(painter, area, Radius.TAG, fill=colour("tint"))
         c = colours()
@@ -78,7 +79,8 @@ class CommandField(QLineEdit):
         self.setPlaceholderText("Search or run a command")
         self.setAccessibleName("Search or run a command")
         self.setMinimumWidth(160)
-        self.setMaximumWidth(300)
+        self.setMaximumWidth(312)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setTextMargins(0, 0, 56, 0)
         self._model = CommandList()
         self._model.setParent(self)

@@ -75,7 +75,10 @@ class Column:
 
     title: str
     narrowest: int = 40
-    shrinks: bool = False
+    shrinks: int = 0
+    """0 keeps its width; where room is short, 2 gives way before 1."""
+    grows: int = 0
+    """Width up to which the column takes room that is left over."""
     right: bool = False
     help: str = ""
 
@@ -90,8 +93,8 @@ class CellDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex) -> None:  # type: ignore[override]
         """Draw ground, hairline and cell."""
-        area = QRectF(option.rect)  # type: ignore[attr-defined]
-        if option.state & QStyle.StateFlag.State_Selected:  # type: ignore[attr-defined]
+        area = QRectF(option.rect)
+        if option.state & QStyle.StateFlag.State_Selected:
             painter.fillRect(area, colour("selection"))
         line = QRectF(area.left(), area.bottom() - 1, area.width(), 1)
         painter.fillRect(line, colour("hairline"))
@@ -171,8 +174,6 @@ class CaptionHeader(QHeaderView):
     def paintSection(self, painter: QPainter, rect: QRect, logicalIndex: int) -> None:
         """Draw one caption."""
         model = self.model()
-        if model is None:
-            return
         area = QRectF(rect).adjusted(PAD, 0, -PAD, -1)
         horizontal = Qt.Orientation.Horizontal
         text = str(model.headerData(logicalIndex, horizontal) or "")
@@ -260,17 +261,24 @@ class DataTable(QTableView):
 
     def _share(self, columns: tuple[Column, ...], wanted: list[int]) -> None:
         room = self.viewport().width()
-        over = sum(wanted) - room
-        narrow = [
-            c.narrowest + 2 * PAD if c.shrinks else w for c, w in zip(columns, wanted, strict=True)
-        ]
-        slack = sum(w - n for w, n in zip(wanted, narrow, strict=True))
-        if over > 0 and slack > 0:
-            share = min(1.0, over / slack)
-            wanted = [round(w - (w - n) * share) for w, n in zip(wanted, narrow, strict=True)]
-        for place, width in enumerate(wanted):
-            if place < len(wanted) - 1:
-                self.setColumnWidth(place, max(28, width))
+        widths = list(wanted)
+        for turn in (2, 1):
+            over = sum(widths) - room
+            slack = [
+                w - (c.narrowest + 2 * PAD) if c.shrinks == turn else 0
+                for c, w in zip(columns, widths, strict=True)
+            ]
+            if over > 0 and sum(slack) > 0:
+                share = min(1.0, over / sum(slack))
+                widths = [round(w - s * share) for w, s in zip(widths, slack, strict=True)]
+        left = room - sum(widths)
+        for place, column in enumerate(columns):
+            if column.grows > widths[place] and left > 0:
+                more = min(left, column.grows - widths[place])
+                widths[place] += more
+                left -= more
+        for place, width in enumerate(widths[:-1]):
+            self.setColumnWidth(place, max(28, width))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Share the new width."""
@@ -330,8 +338,6 @@ class DataTable(QTableView):
 
     def _fold(self, row: int) -> str:
         model = self.model()
-        if model is None:
-            return ""
         for column in range(model.columnCount()):
             cell: Cell | None = model.index(row, column).data(CELL_ROLE)
             if cell is not None and cell.fold:

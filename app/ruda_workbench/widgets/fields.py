@@ -51,6 +51,7 @@ class FilterField(QLineEdit):
         made.setCheckable(True)
         made.setProperty("mark", True)
         made.setCursor(Qt.CursorShape.ArrowCursor)
+        made.setFixedSize(26, 20)
         made.toggled.connect(self._ask)
         return made
 

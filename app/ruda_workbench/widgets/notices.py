@@ -159,8 +159,7 @@ class NoticeStack(QObject):
         y = self._host.height() - Size.STATUS_LINE - Space.M
         x = self._host.width() - WIDTH - Space.L
         for card in reversed(self._cards):
-            height = card.heightForWidth(WIDTH)
-            card.resize(WIDTH, max(height, card.minimumSizeHint().height()))
+            card.resize(WIDTH, card.heightForWidth(WIDTH))
             y -= card.height()
             card.move(x, y)
             card.raise_()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QBrush, QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from ruda.session import HistogramView, ValuesPage, number_text
@@ -66,16 +66,20 @@ class Histogram(QWidget):
                 draw_text(painter, zero, "0", font=font, ink="dim", align=middle)
 
 
+def _rgb(text: str) -> Array:
+    ink = QColor(text)
+    return np.array([ink.red(), ink.green(), ink.blue()], dtype=np.float32)
+
+
 def diverging_image(grid: Array, absmax: float) -> QImage:
     """Picture of a grid, one pixel per cell: blue below zero, orange above, in this theme."""
     c = colours()
-    ends = [np.array(QColor(x).getRgb()[:3], dtype=np.float32) for x in (c.negative, c.positive)]
-    zero = np.array(QColor(c.diverging_zero).getRgb()[:3], dtype=np.float32)
+    below, above, zero = (_rgb(x) for x in (c.negative, c.positive, c.diverging_zero))
     share = np.zeros(grid.shape, dtype=np.float32)
     if absmax > 0:
         # The square root lets small values be seen beside large ones.
         share = np.sqrt(np.clip(np.abs(grid) / absmax, 0, 1))
-    end = np.where((grid < 0)[..., None], ends[0], ends[1])
+    end = np.where((grid < 0)[..., None], below, above)
     rgb = zero + (end - zero) * share[..., None]
     rgba = np.full((*grid.shape, 4), 255, dtype=np.uint8)
     rgba[..., :3] = np.clip(rgb + 0.5, 0, 255).astype(np.uint8)
@@ -115,7 +119,7 @@ class HeatMap(QWidget):
         """Height that keeps the cells square, within bounds."""
         if self._page is None or not self._page.grid.size:
             return 24
-        rows, columns = self._page.grid.shape
+        rows, columns = map(int, self._page.grid.shape)
         side = max(4.0, min(18.0, width / columns))
         height = max(12, round(side * rows))
         return min(height, self._most) if self._most else height
@@ -141,10 +145,11 @@ class HeatMap(QWidget):
     def _hatch(self, painter: QPainter, page: ValuesPage, area: QRectF) -> None:
         rows, columns = page.grid.shape
         wide, high = area.width() / columns, area.height() / rows
+        hatch = QBrush(colour("text"), Qt.BrushStyle.DiagCrossPattern)
         for row, column in np.argwhere(page.nonfinite)[:4000].tolist():
             cell = QRectF(column * wide, row * high, wide, high)
             painter.fillRect(cell, colour("panel"))
-            painter.fillRect(cell, Qt.BrushStyle.BDiagPattern)
+            painter.fillRect(cell, hatch)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Say which value is under the pointer."""

@@ -44,7 +44,7 @@ class RailButton(QAbstractButton):
         ink = c.accent if on else c.dim
         icon = QRectF(area.center().x() - 9, area.top() + 6, 18, 18)
         paint_icon(painter, self._icon, icon, ink)
-        painter.setFont(text_font(Type.CAPTION, bold=on))
+        painter.setFont(text_font(Type.CAPTION - 1, bold=on))
         painter.setPen(ink)
         word = QRectF(area.left(), area.top() + 25, area.width(), 15)
         painter.drawText(word, int(Qt.AlignmentFlag.AlignCenter), self.text())

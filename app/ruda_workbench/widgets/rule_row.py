@@ -90,10 +90,9 @@ class RuleRow(QWidget):
 
     def show_line(self, line: RuleLine) -> None:
         """Say what the rule does, or why it cannot be used."""
-        where = "" if line.position is None else f" (at position {line.position})"
         if line.is_error:
             self._effect.set_ink("error")
-            self._effect.set_text(f"{line.problem}{where}")
+            self._effect.set_text(_problem(line))
         elif line.problem:
             self._effect.set_ink("missing")
             self._effect.set_text(f"{line.effect} · {line.problem}")
@@ -120,3 +119,12 @@ class RuleRow(QWidget):
 
     def _down(self) -> None:
         self.moved.emit(self.number, 1)
+
+
+def _problem(line: RuleLine) -> str:
+    """Why a rule cannot be used, without naming the rule that stands above it."""
+    draft = line.draft
+    text = line.problem.removeprefix(f"remap {draft.pattern!r} -> {draft.replacement!r}: ")
+    if line.position is not None and "position" not in text:
+        text += f" (at position {line.position})"
+    return text

@@ -57,6 +57,7 @@ class StatusLine(QFrame):
         self._memory.setObjectName("status.memory")
         self._findings = push_button("No findings", "status.findings", link=True)
         self._findings.setFont(font)
+        self._findings.setProperty("quiet", True)
         self._build()
         self._news: dict[int, JobNews] = {}
         self._shown: int | None = None
@@ -107,7 +108,7 @@ class StatusLine(QFrame):
         menu = QMenu(self._findings)
         for sentence in findings[:20]:
             menu.addAction(sentence if len(sentence) < 160 else f"{sentence[:157]}…")
-        self._findings.setMenu(menu if count else None)
+        self._findings.setMenu(menu)
         if old is not None:
             old.deleteLater()
 

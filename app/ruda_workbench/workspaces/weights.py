@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from ruda.models import architectures
 from ruda.session import TargetChoice, counted, size_text, steps_text
-from ruda.store import DiffRow
+from ruda.store import DiffRow, available_formats
 from ruda_workbench import operations, save_operations
 from ruda_workbench.action_book import Action
 from ruda_workbench.context import Context
@@ -32,6 +32,8 @@ from ruda_workbench.panels.welcome import WelcomePanel
 from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.buttons import Segments
 from ruda_workbench.workspaces.workspace import Workspace
+
+_FORMATS = {each.name: each.title for each in available_formats()}
 
 VIEWS = (("tensors", "Tensors"), ("diff", "Load diff"), ("convert", "Convert"))
 
@@ -112,7 +114,7 @@ class WeightsWorkspace(Workspace):
 
     # The contract
 
-    def inspector(self) -> QWidget:
+    def inspector(self) -> InspectorPanel:
         """Facts and values of the chosen tensor."""
         return self._inspector
 
@@ -271,7 +273,7 @@ class WeightsWorkspace(Workspace):
             counted(len(document.index), "tensor")
             + (f" in {document.top_level_key}" if document.top_level_key else ""),
             size_text(document.index.nbytes),
-            document.index.format,
+            _FORMATS.get(document.index.format, document.index.format),
             steps_text(document.recipe),
         )
         self.title.show_document(document.name, target, " · ".join(facts), str(document.path))
@@ -298,7 +300,10 @@ class WeightsWorkspace(Workspace):
                 pairs.append((row.adapted, row.source))
             elif row.source is not None:
                 pairs.append((row.source, None))
-        self._inspector.show_pairs(pairs)
+        if rows and not pairs:
+            self._inspector.show_pairs((), f"{rows[0].key}\n\n{rows[0].reason}")
+        else:
+            self._inspector.show_pairs(pairs)
 
     def _select_again(self) -> None:
         if self.views.value == "diff":

@@ -1,0 +1,283 @@
+"""Every screen of the workbench by name, and pictures of them without a display.
+
+python -m ruda_workbench.shots SCREEN --theme light|dark --out FILE
+python -m ruda_workbench.shots --list
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import numpy as np
+from PySide6.QtCore import QSize
+from PySide6.QtGui import QColor, QPainter, QPixmap
+from PySide6.QtWidgets import QApplication
+
+from ruda.session import RuleDraft, TargetChoice
+from ruda.store import TensorIndex, TensorSnapshot, save
+from ruda_workbench import operations
+from ruda_workbench.application import application, build_window, settle
+from ruda_workbench.main_window import MainWindow
+from ruda_workbench.self_test import make_green
+from ruda_workbench.storage import Storage
+from ruda_workbench.theme import colour
+from ruda_workbench.workspaces.weights import WeightsWorkspace
+
+SIZE = QSize(1440, 900)
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A window with nothing open, and a folder that files may be made in."""
+
+    window: MainWindow
+    folder: Path
+
+    @property
+    def weights(self) -> WeightsWorkspace:
+        """The Weights workspace."""
+        found = self.window.workspace("weights")
+        assert isinstance(found, WeightsWorkspace)
+        return found
+
+    def settle(self) -> None:
+        """Wait until everything is drawn."""
+        settle(self.window)
+
+    def sample(self) -> None:
+        """Open the sample onto its architecture; a made-up file where there is no sample."""
+        path = operations.sample_weights() or made_up(self.folder)
+        target = TargetChoice.of("digits")
+        operations.open_document(self.window.context, path, target=target, remember=False)
+        self.settle()
+
+
+def made_up(folder: Path, *, width: int = 8) -> Path:
+    """A small checkpoint with PyTorch's names behind ``module.``, one shape wrong, one NaN."""
+    rng = np.random.default_rng(7)
+    shapes = {
+        "conv1.weight": (width, 1, 3, 3),
+        "conv1.bias": (width,),
+        "norm1.weight": (width,),
+        "norm1.bias": (width,),
+        "norm1.running_mean": (width,),
+        "norm1.running_var": (width,),
+        "conv2.weight": (16, width, 3, 3),
+        "conv2.bias": (16,),
+        "fc1.weight": (32, 400),
+        "fc1.bias": (32,),
+        "head.weight": (10, 32),
+        "fc2.bias": (10,),
+    }
+    tensors = []
+    for key, shape in shapes.items():
+        values = rng.standard_normal(shape).astype(np.float32) * 0.2
+        if key == "fc1.weight":
+            values[3, 40:44] = np.nan
+        tensors.append(TensorSnapshot.from_array(f"module.{key}", values))
+    path = folder / "digits-epoch-12.safetensors"
+    save(TensorIndex.of(tensors, format="safetensors"), path, overwrite=True)
+    return path
+
+
+def _welcome(scene: Scene) -> None:
+    pass
+
+
+def _welcome_recents(scene: Scene) -> None:
+    storage = scene.window.context.storage
+    names = ("resnet20-12fca82f.th", "mnist.safetensors", "a/very/long/way/down/model.bpk")
+    for name in names:
+        path = scene.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        storage.remember(path)
+    storage.remember(scene.folder / "gone.pt")
+    scene.weights.entered()
+
+
+def _tensors(scene: Scene) -> None:
+    scene.sample()
+    scene.weights.show_view("tensors")
+    scene.weights.tensors.table.select_row(0)
+
+
+def _load_diff(scene: Scene) -> None:
+    scene.sample()
+
+
+def _diff_green(scene: Scene) -> None:
+    scene.sample()
+    make_green(scene.window)
+
+
+def _diff_problems(scene: Scene) -> None:
+    path = made_up(scene.folder, width=6)
+    target = TargetChoice.of("digits")
+    operations.open_document(scene.window.context, path, target=target, remember=False)
+    scene.settle()
+    scene.weights.diff.rules.add_draft(RuleDraft(r"^module\.", ""))
+    scene.settle()
+    scene.weights.diff.reveal("module.fc1.weight")
+
+
+def _rules(scene: Scene) -> None:
+    _diff_problems(scene)
+    rules = scene.weights.diff.rules
+    rules.set_open(on=True)
+    rules.add_draft(RuleDraft(r"^head\.", "fc2."))
+    scene.settle()
+    rules.add_rule()
+    rules.rows[-1].pattern.setText("(norm[12]")
+    rules.rows[-1].replacement.setText("${1}.x")
+    rules.preview()
+
+
+def _chooser(scene: Scene) -> None:
+    scene.sample()
+    scene.weights.choose_target("")
+    scene.settle()
+    scene.weights.show_view("diff")
+
+
+def _convert(scene: Scene) -> None:
+    _diff_green(scene)
+    scene.weights.show_view("convert")
+    scene.weights.convert.choose("f16")
+    scene.settle()
+    scene.weights.convert.scan.click()
+
+
+def _save(scene: Scene) -> None:
+    _convert(scene)
+    scene.settle()
+    scene.weights.ask_save()
+
+
+def _heat(scene: Scene) -> None:
+    _diff_problems(scene)
+    scene.settle()
+    panel = scene.weights.inspector()
+    panel.tabs.choose("heat")
+    panel.tabs.chosen.emit("heat")
+
+
+def _values(scene: Scene) -> None:
+    _diff_problems(scene)
+    scene.settle()
+    panel = scene.weights.inspector()
+    panel.tabs.choose("values")
+    panel.tabs.chosen.emit("values")
+
+
+def _refused(scene: Scene) -> None:
+    scene.sample()
+    broken = scene.folder / "broken.safetensors"
+    broken.write_bytes((1 << 40).to_bytes(8, "little") + b'{"a": 1}')
+    page = scene.folder / "model.bin"
+    page.write_bytes(b"<!DOCTYPE html><html><body>Sign in</body></html>")
+    scene.window.open_paths([broken, page])
+    scene.settle()
+
+
+def _command(scene: Scene) -> None:
+    scene.sample()
+    scene.window.command.open()
+    scene.window.command.setText("conv")
+
+
+SCREENS: dict[str, Callable[[Scene], None]] = {
+    "welcome": _welcome,
+    "welcome-recents": _welcome_recents,
+    "tensors": _tensors,
+    "load-diff": _load_diff,
+    "load-diff-green": _diff_green,
+    "load-diff-problems": _diff_problems,
+    "choose-target": _chooser,
+    "rules": _rules,
+    "convert": _convert,
+    "save": _save,
+    "heat-map": _heat,
+    "values": _values,
+    "refused": _refused,
+    "command": _command,
+}
+"""Screen name → function that brings a fresh window into its state."""
+
+
+def take_screen(name: str, theme: str, out: Path) -> int:
+    """Write a picture of a screen; 2 for a name that is none."""
+    if name not in SCREENS:
+        sys.stderr.write(f"no screen is called {name!r}; there are {', '.join(SCREENS)}\n")
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        window = build_window(application(), Storage(Path(folder) / "config"), theme=theme)
+        return _take(window, Scene(window, Path(folder)), SCREENS[name], out)
+
+
+def take_files(files: Sequence[Path], theme: str, out: Path, folder: Path) -> int:
+    """Write a picture of the window with these files open."""
+    window = build_window(application(), Storage(folder / "config"), theme=theme)
+
+    def stage(scene: Scene) -> None:
+        scene.window.open_paths(list(files))
+
+    return _take(window, Scene(window, folder), stage, out)
+
+
+def _take(window: MainWindow, scene: Scene, stage: Callable[[Scene], None], out: Path) -> int:
+    window.resize(SIZE)
+    window.show()
+    try:
+        stage(scene)
+        scene.settle()
+        written = _picture(window).save(str(out))
+    finally:
+        window.close()
+    if not written:
+        sys.stderr.write(f"{out}: the picture could not be written\n")
+        return 1
+    return 0
+
+
+def _picture(window: MainWindow) -> QPixmap:
+    """The window, with an open sheet over its middle."""
+    picture = window.grab()
+    sheet = QApplication.activeModalWidget()
+    if sheet is not None:
+        painter = QPainter(picture)
+        painter.fillRect(window.rect(), QColor(0, 0, 0, 90))
+        corner = window.rect().center() - sheet.rect().center()
+        painter.drawPixmap(corner, sheet.grab())
+        painter.setPen(colour("control_line"))
+        painter.drawRect(sheet.rect().translated(corner))
+        painter.end()
+        sheet.close()
+    return picture
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Take one picture, or list the screens."""
+    parser = argparse.ArgumentParser(prog="ruda_workbench.shots", description=__doc__)
+    parser.add_argument("screen", nargs="?", choices=sorted(SCREENS))
+    parser.add_argument("--theme", choices=["light", "dark"], default="light")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args(arguments)
+    if options.list or options.screen is None:
+        sys.stdout.write("\n".join(SCREENS) + "\n")
+        return 0
+    out = options.out or Path(f"{options.screen}-{options.theme}.png")
+    return take_screen(options.screen, options.theme, out)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
