@@ -1,0 +1,81 @@
+from pathlib import Path
+
+import pytest
+
+from ruda.errors import SettingError
+from ruda.session import Document, History, TargetChoice
+from ruda.session.document import HISTORY_LIMIT
+from ruda.store import Recipe, TensorIndex
+
+
+def document(number=1):
+    index = TensorIndex.of([], format="safetensors")
+    return Document(number, Path("a/model.safetensors"), index, Recipe())
+
+
+def edited(count):
+    history = History.begin(document(0))
+    for number in range(1, count + 1):
+        history = history.push(f"edit {number}", document(number))
+    return history
+
+
+def test_a_fresh_history_has_nothing_to_undo_or_save():
+    history = edited(0)
+    assert (history.undo_title, history.redo_title, history.is_dirty) == (None, None, False)
+    assert history.undo() == history
+    assert history.redo() == history
+
+
+def test_undo_then_redo_is_the_same_document():
+    history = edited(3)
+    assert history.undo().redo().document is history.document
+    assert history.undo().undo_title == "edit 2"
+    assert history.undo().redo_title == "edit 3"
+
+
+def test_an_edit_after_an_undo_drops_what_could_be_redone():
+    history = edited(3).undo().undo().push("other", document(9))
+    assert [step.title for step in history.steps] == ["Open", "edit 1", "other"]
+    assert history.redo_title is None
+
+
+def test_the_saved_mark_follows_the_position():
+    history = edited(2)
+    assert history.is_dirty
+    saved = history.mark_saved()
+    assert not saved.is_dirty
+    assert saved.undo().is_dirty
+    assert not saved.undo().redo().is_dirty
+
+
+def test_a_saved_state_that_an_edit_replaced_is_gone():
+    history = edited(2).mark_saved().undo().push("other", document(9))
+    assert history.is_dirty
+    assert history.undo().is_dirty
+    assert history.undo().undo().is_dirty
+
+
+def test_the_oldest_steps_are_forgotten_beyond_the_limit():
+    history = edited(HISTORY_LIMIT + 5)
+    assert len(history.steps) == HISTORY_LIMIT + 1
+    assert history.document.id == HISTORY_LIMIT + 5
+    assert history.saved is None
+    assert history.go(0).document.id == 5
+
+
+def test_go_outside_is_refused():
+    with pytest.raises(SettingError, match="step 4 is outside a history of 3"):
+        edited(2).go(4)
+
+
+def test_a_document_is_compared_by_identity():
+    assert document() != document()
+    assert document().name == "model.safetensors"
+
+
+def test_targets_are_values():
+    assert TargetChoice.of("x", {"b": 1, "a": 2}) == TargetChoice.of("x", {"a": 2, "b": 1})
+    assert TargetChoice.of("dir/other.bpk", is_file=True).title == "other.bpk"
+    with pytest.raises(SettingError, match="takes no settings"):
+        TargetChoice.of("other.bpk", {"a": 1}, is_file=True)

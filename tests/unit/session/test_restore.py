@@ -1,0 +1,71 @@
+import pytest
+
+from ruda.session import (
+    OpenDataset,
+    SessionState,
+    TargetChoice,
+    capture_session,
+    clear_state,
+    read_state,
+    recipe_of_state,
+    target_of_state,
+    write_state,
+)
+from ruda.session.restore import DocumentState
+from ruda.store import Recipe, TensorIndex
+
+
+def test_a_session_comes_back(session, tmp_path):
+    index = TensorIndex.of([], format="rudapack")
+    session.open(tmp_path / "a.bpk", index)
+    second = session.open(tmp_path / "b.pt", index, top_level_key="state_dict")
+    recipe = Recipe().with_rule(r"^module\.", "").with_adapt("pytorch-to-ruda")
+    session.edit(second.id, "Rule", recipe)
+    session.retarget(second.id, TargetChoice.of("digits", {"seed": 4}))
+    session.set_dataset(OpenDataset(tmp_path / "mnist", None))
+    file = tmp_path / "state.json"
+    write_state(file, capture_session(session, workspace="run", geometry="AdnQ"))
+    state = read_state(file).state
+    assert (state.active, state.workspace, state.geometry) == (1, "run", "AdnQ")
+    assert state.dataset == str((tmp_path / "mnist").resolve())
+    kept = state.documents[1]
+    assert kept.path == str((tmp_path / "b.pt").resolve())
+    assert kept.top_level_key == "state_dict"
+    assert [document.dirty for document in state.documents] == [False, True]
+    assert recipe_of_state(kept) == (recipe, None)
+    assert target_of_state(kept) == TargetChoice.of("digits", {"seed": 4})
+    assert target_of_state(state.documents[0]) is None
+
+
+def test_there_may_be_nothing_to_restore(tmp_path):
+    assert read_state(tmp_path / "absent.json").state is None
+    clear_state(tmp_path / "absent.json")
+
+
+def test_a_clean_end_removes_the_recovery_file(tmp_path):
+    file = tmp_path / "recovery.json"
+    write_state(file, SessionState())
+    assert read_state(file).state == SessionState()
+    clear_state(file)
+    assert read_state(file).state is None
+
+
+def test_a_broken_state_restores_nothing_and_is_kept(tmp_path):
+    file = tmp_path / "state.json"
+    file.write_text('{"documents": 4}')
+    found = read_state(file)
+    assert found.state is None
+    assert "nothing is restored, a copy is in state.broken-1.json" in found.notes[0]
+
+
+RECIPES = [
+    pytest.param("", None, id="none"),
+    pytest.param("{", "the recipe of the last session is not restored", id="broken"),
+]
+
+
+@pytest.mark.parametrize(("text", "note"), RECIPES)
+def test_recipes_that_cannot_be_understood_are_told(text, note):
+    recipe, said = recipe_of_state(DocumentState("a.bpk", text))
+    assert recipe == Recipe()
+    assert said is None if note is None else note in said
