@@ -57,8 +57,8 @@ def cast(
     """Values of dtype ``source`` as ``target.carrier``, same shape, with what was lost.
 
     ``array`` is in the carrier of ``source``. Returns it unchanged (no copy) when both dtypes
-    store the same values alike and the array is in native byte order. Raises DTypeError for packed and quantized dtypes, for complex to
-    real, and when the array is not of the source dtype.
+    store the same values alike and it is in native byte order. Raises DTypeError for packed and
+    quantized dtypes, for complex to real, and when the array is not of the source dtype.
     """
     _check(array, source, target)
     if not array.dtype.isnative:

@@ -117,6 +117,8 @@ class DType(Enum):
     QFLOAT = _row("qfloat", 8, _Q, None, carrier="u1", bpk="QFloat")
     """Burn's quantized float: ``bits`` is meaningless, the byte count comes from the file."""
 
+    __hash__ = object.__hash__  # Enum hashes names in Python, which every operation would pay for
+
     def __str__(self) -> str:
         return self.value.name
 

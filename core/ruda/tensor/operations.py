@@ -42,8 +42,12 @@ def recast(array: Array, target: DType) -> Array:
 def _pair(name: str, left: Array | Scalar, right: Array | Scalar) -> tuple[Array, Array, DType]:
     """Both operands in the dtype of the result."""
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
-        _check_broadcast(name, left.shape, right.shape)
-        result = promote(name, dtype_of(left), dtype_of(right))
+        if left.shape != right.shape:
+            _check_broadcast(name, left.shape, right.shape)
+        first = dtype_of(left)
+        if left.dtype == right.dtype:
+            return left, right, promote(name, first, first)
+        result = promote(name, first, dtype_of(right))
         return recast(left, result), recast(right, result), result
     if isinstance(left, np.ndarray):
         result = promote_scalar(name, dtype_of(left), right)  # type: ignore[arg-type]

@@ -68,10 +68,10 @@ def promote(operation: str, a: DType, b: DType) -> DType:
 
     Raises DTypeError for storage-only dtypes and for u64 with a signed integer.
     """
-    require_computable(operation, a)
-    require_computable(operation, b)
-    found = _TABLE[a, b]
+    found = _TABLE.get((a, b))
     if found is None:
+        require_computable(operation, a)
+        require_computable(operation, b)
         raise DTypeError(f"{operation}: no integer holds both {a} and {b}; cast one of them first")
     return found
 

@@ -109,12 +109,12 @@ class Tensor:
     @staticmethod
     def cat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
         """Join along an existing axis; dtypes promote."""
-        return Tensor(operations.concatenate([t._array for t in tensors], axis))
+        return _wrap(operations.concatenate([t._array for t in tensors], axis))
 
     @staticmethod
     def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
         """Join tensors of one shape along a new axis; dtypes promote."""
-        return Tensor(operations.stack([t._array for t in tensors], axis))
+        return _wrap(operations.stack([t._array for t in tensors], axis))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -171,7 +171,7 @@ class Tensor:
 
         ``ruda.tensor.cast`` counts what is lost. Raises DTypeError where there is no conversion.
         """
-        return Tensor(operations.recast(self._array, _COMPUTED_AS.get(dtype, dtype)))
+        return _wrap(operations.recast(self._array, _COMPUTED_AS.get(dtype, dtype)))
 
     def __repr__(self) -> str:
         text = np.array2string(self._array, threshold=64, edgeitems=3, separator=", ")
@@ -201,36 +201,36 @@ class Tensor:
                     f"index: {type(part).__name__} is not an integer, slice, ... or None"
                 )
         try:
-            return Tensor(np.asarray(self._array[parts]))
+            return _wrap(np.asarray(self._array[parts]))
         except IndexError as error:
             raise ShapeError(f"index: shape {list(self.shape)}: {error}") from None
 
     def __add__(self, other: Tensor | Scalar) -> Tensor:
-        return Tensor(operations.add(self._array, _operand("add", other)))
+        return _wrap(operations.add(self._array, _operand("add", other)))
 
     def __radd__(self, other: Scalar) -> Tensor:
-        return Tensor(operations.add(_operand("add", other), self._array))
+        return _wrap(operations.add(_operand("add", other), self._array))
 
     def __sub__(self, other: Tensor | Scalar) -> Tensor:
-        return Tensor(operations.subtract(self._array, _operand("subtract", other)))
+        return _wrap(operations.subtract(self._array, _operand("subtract", other)))
 
     def __rsub__(self, other: Scalar) -> Tensor:
-        return Tensor(operations.subtract(_operand("subtract", other), self._array))
+        return _wrap(operations.subtract(_operand("subtract", other), self._array))
 
     def __mul__(self, other: Tensor | Scalar) -> Tensor:
-        return Tensor(operations.multiply(self._array, _operand("multiply", other)))
+        return _wrap(operations.multiply(self._array, _operand("multiply", other)))
 
     def __rmul__(self, other: Scalar) -> Tensor:
-        return Tensor(operations.multiply(_operand("multiply", other), self._array))
+        return _wrap(operations.multiply(_operand("multiply", other), self._array))
 
     def __truediv__(self, other: Tensor | Scalar) -> Tensor:
-        return Tensor(operations.divide(self._array, _operand("divide", other)))
+        return _wrap(operations.divide(self._array, _operand("divide", other)))
 
     def __rtruediv__(self, other: Scalar) -> Tensor:
-        return Tensor(operations.divide(_operand("divide", other), self._array))
+        return _wrap(operations.divide(_operand("divide", other), self._array))
 
     def __neg__(self) -> Tensor:
-        return Tensor(operations.negative(self._array))
+        return _wrap(operations.negative(self._array))
 
     def __matmul__(self, other: Tensor) -> Tensor:
         return self.matmul(other)
@@ -239,54 +239,54 @@ class Tensor:
         """Matrix product on the last two axes: (…, n, k) @ (…, k, m) → (…, n, m)."""
         if not isinstance(other, Tensor):
             raise DTypeError(f"matmul: {type(other).__name__} is not a tensor")
-        return Tensor(operations.matmul(self._array, other._array))
+        return _wrap(operations.matmul(self._array, other._array))
 
     def equal(self, other: Tensor | Scalar) -> Tensor:
         """Bool tensor: where values are equal. NaN equals nothing."""
-        return Tensor(operations.equal(self._array, _operand("equal", other)))
+        return _wrap(operations.equal(self._array, _operand("equal", other)))
 
     def relu(self) -> Tensor:
         """Negative values become 0; NaN stays NaN."""
-        return Tensor(operations.relu(self._array))
+        return _wrap(operations.relu(self._array))
 
     def softmax(self, axis: int = -1) -> Tensor:
         """exp(x) / Σ exp(x) along an axis."""
-        return Tensor(operations.softmax(self._array, axis))
+        return _wrap(operations.softmax(self._array, axis))
 
     def log_softmax(self, axis: int = -1) -> Tensor:
         """Logarithm of the softmax, without underflow."""
-        return Tensor(operations.log_softmax(self._array, axis))
+        return _wrap(operations.log_softmax(self._array, axis))
 
     def sum(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
         """Sum over one axis or all; halves add up in f32, integers in i64."""
-        return Tensor(operations.total(self._array, axis, keepdims=keepdims))
+        return _wrap(operations.total(self._array, axis, keepdims=keepdims))
 
     def mean(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
         """Mean over one axis or all; of integers as f32."""
-        return Tensor(operations.mean(self._array, axis, keepdims=keepdims))
+        return _wrap(operations.mean(self._array, axis, keepdims=keepdims))
 
     def max(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
         """Largest value over one axis or all; NaN wins."""
-        return Tensor(operations.maximum(self._array, axis, keepdims=keepdims))
+        return _wrap(operations.maximum(self._array, axis, keepdims=keepdims))
 
     def min(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
         """Smallest value over one axis or all; NaN wins."""
-        return Tensor(operations.minimum(self._array, axis, keepdims=keepdims))
+        return _wrap(operations.minimum(self._array, axis, keepdims=keepdims))
 
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
         """Position of the first largest value, as i64."""
-        return Tensor(operations.argmax(self._array, axis, keepdims=keepdims))
+        return _wrap(operations.argmax(self._array, axis, keepdims=keepdims))
 
     def reshape(self, *shape: int | Sequence[int]) -> Tensor:
         """The same values under another shape, as ``reshape(2, -1)`` or ``reshape((2, -1))``."""
         sizes: list[int] = []
         for part in shape:
             sizes.extend([part] if isinstance(part, int) else part)
-        return Tensor(operations.reshape(self._array, sizes))
+        return _wrap(operations.reshape(self._array, sizes))
 
     def flatten(self, start: int = 0, end: int = -1) -> Tensor:
         """Join the axes from ``start`` to ``end``, both included, into one."""
-        return Tensor(operations.flatten(self._array, start, end))
+        return _wrap(operations.flatten(self._array, start, end))
 
     def transpose(self) -> Tensor:
         """The last two axes exchanged; a view."""
@@ -294,11 +294,18 @@ class Tensor:
 
     def swap_dims(self, first: int, second: int) -> Tensor:
         """Two axes exchanged; a view."""
-        return Tensor(operations.swap_axes(self._array, first, second))
+        return _wrap(operations.swap_axes(self._array, first, second))
 
     def unsqueeze(self, axis: int = 0) -> Tensor:
         """A new axis of size 1 at this position; a view."""
-        return Tensor(operations.unsqueeze(self._array, axis))
+        return _wrap(operations.unsqueeze(self._array, axis))
+
+
+def _wrap(array: Array) -> Tensor:
+    """A tensor of an operation's result, which needs no checks."""
+    tensor = Tensor.__new__(Tensor)
+    tensor._array = array
+    return tensor
 
 
 def _operand(name: str, value: Tensor | Scalar) -> Array | Scalar:
