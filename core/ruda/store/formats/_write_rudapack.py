@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import cbor2
 
@@ -35,6 +35,13 @@ MAX_TENSOR = 10 << 30
 MAX_FILE = 100 << 30
 
 
+class _Placed(NamedTuple):
+    snapshot: TensorSnapshot
+    spelling: Any
+    start: int
+    """Offset from the start of the data."""
+
+
 class RudapackEncoder:
     """Lays tensors out as a Rudapack file (Burn calls it Burnpack)."""
 
@@ -43,19 +50,20 @@ class RudapackEncoder:
 
     def lay_out(self, index: TensorIndex, metadata: Mapping[str, str]) -> Layout:
         """Header, order and offsets for these tensors; reads no tensor byte."""
-        problems = [*_problems(index, metadata), *alias_problems(index)]
-        holdable = [s for s in index.values() if _spelling(s) is not None]
-        starts: list[int] = []
+        spelled = [(s, _spelling(s)) for s in index.values()]
+        problems = [*_problems(spelled, metadata), *alias_problems(index)]
+        placed: list[_Placed] = []
         position = 0
-        for snapshot in holdable:
-            start = _aligned(position)
-            starts.append(start)
-            position = start + snapshot.nbytes
-        header = _header(holdable, starts, metadata, index.extra.get("scalars") or {})
+        for snapshot, spelling in spelled:
+            if spelling is not None:
+                start = _aligned(position)
+                placed.append(_Placed(snapshot, spelling, start))
+                position = start + snapshot.nbytes
+        header = _header(placed, metadata, index.extra.get("scalars") or {})
         data = _aligned(len(header))
         entries = tuple(
             PlannedTensor(s.key, s.dtype, s.shape, data + start, s.nbytes, s)
-            for s, start in zip(holdable, starts, strict=True)
+            for s, _, start in placed
         )
         problems.extend(_limit_problems(len(header) - 10, entries, data + position))
         return Layout(self.name, header, entries, data + position, tuple(problems))
@@ -82,13 +90,14 @@ def _spelling(snapshot: TensorSnapshot) -> Any:
 
 
 def _header(
-    snapshots: list[TensorSnapshot],
-    starts: list[int],
+    placed: list[_Placed],
     metadata: Mapping[str, str],
     scalars: Mapping[str, Mapping[str, Any]],
 ) -> bytes:
-    placed = sorted(zip(snapshots, starts, strict=True), key=lambda pair: _utf8(pair[0].key))
-    tensors = {_text(s.key): _descriptor(s, start) for s, start in placed}
+    tensors = {
+        _text(one.snapshot.key): _descriptor(one)
+        for one in sorted(placed, key=lambda one: _utf8(one.snapshot.key))
+    }
     cbor = bytes([0xA0 + 1 + bool(metadata) + bool(scalars)])
     cbor += cbor2.dumps("tensors") + cbor2.dumps(tensors)
     if metadata:
@@ -105,9 +114,10 @@ def _text(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _descriptor(snapshot: TensorSnapshot, start: int) -> dict[str, Any]:
+def _descriptor(placed: _Placed) -> dict[str, Any]:
+    snapshot, spelling, start = placed
     descriptor: dict[str, Any] = {
-        "dtype": _spelling(snapshot),
+        "dtype": spelling,
         "shape": list(snapshot.shape),
         "data_offsets": [start, start + snapshot.nbytes],
     }
@@ -127,13 +137,15 @@ def _scalar_map(scalars: Mapping[str, Mapping[str, Any]]) -> bytes:
     return b"".join(parts)
 
 
-def _problems(index: TensorIndex, metadata: Mapping[str, str]) -> list[PlanProblem]:
+def _problems(
+    spelled: list[tuple[TensorSnapshot, Any]], metadata: Mapping[str, str]
+) -> list[PlanProblem]:
     found: list[PlanProblem] = []
-    for snapshot in index.values():
+    for snapshot, spelling in spelled:
         bad = text_problem(snapshot.key)
         if bad:
             found.append(PlanProblem(f"the key {bad}", snapshot.key))
-        if _spelling(snapshot) is None:
+        if spelling is None:
             found.append(PlanProblem(_refusal(snapshot), snapshot.key))
             continue
         wrong = size_problem(snapshot)
