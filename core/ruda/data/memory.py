@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TypeVar
 
-from ruda.data.dataset import Dataset
+from ruda.data.dataset import Dataset, Indices
 from ruda.data.features import Feature
 from ruda.data.fingerprint import fingerprint
 from ruda.progress import SILENT, Monitor, track
@@ -53,6 +53,11 @@ class InMemDataset(Dataset[T]):
         """The stored object, or a deep copy with ``copy``. Raises IndexError."""
         item = self._items[self.check_index(index)]
         return copying.deepcopy(item) if self._copy else item
+
+    def get_many(self, indices: Indices) -> list[T]:
+        """The stored objects, or deep copies with ``copy``. Raises IndexError."""
+        items = [self._items[index] for index in self.check_indices(indices).tolist()]
+        return [copying.deepcopy(item) for item in items] if self._copy else items
 
     @property
     def features(self) -> Mapping[str, Feature]:

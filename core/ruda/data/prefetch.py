@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 P = TypeVar("P")
 
-POLL_SECONDS = 0.5
+POLL_SECONDS = 0.1
 """No wait is longer than this; it only costs a look around."""
 JOIN_SECONDS = 10.0
 """How long ``close`` waits for a worker that is inside a piece."""
