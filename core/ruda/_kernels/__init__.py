@@ -12,7 +12,6 @@ The compiled kernels release the GIL, so every function may be called from any t
 from __future__ import annotations
 
 from ruda._kernels.layout import transpose
-from ruda._kernels.moments import Moments, histogram, moments
 from ruda._kernels.narrowing import (
     NarrowCounts,
     narrow_bf16,
@@ -21,7 +20,8 @@ from ruda._kernels.narrowing import (
     widen_f16,
 )
 from ruda._kernels.order import shuffle_order
-from ruda._kernels.threads import set_threads, threads
+from ruda._kernels.statistics import Moments, histogram, moments
+from ruda._kernels.threads import set_thread_count, thread_count
 from ruda._kernels.variants import available_variants, describe, variant
 
 __all__ = [
@@ -33,9 +33,9 @@ __all__ = [
     "moments",
     "narrow_bf16",
     "narrow_f16",
-    "set_threads",
+    "set_thread_count",
     "shuffle_order",
-    "threads",
+    "thread_count",
     "transpose",
     "variant",
     "widen_bf16",

@@ -28,15 +28,17 @@ def _losses(words: Array, to_zero: int, to_normal: int, to_infinity: int) -> tup
     return infinite - already, nonzero - above_zero, above_zero - normal
 
 
-def narrow_f16(words: Array, out: Array) -> tuple[int, int, int]:
-    """float32 words → float16 words; see ``native/kernels/half.py``."""
+def narrow_f16(
+    words: Array, values: Array, out: Array, scratch_words: Array, scratch_values: Array
+) -> tuple[int, int, int]:
+    """float32 → float16 words, and the losses; the scratch is for the compiled kernel only."""
     with np.errstate(all="ignore"):
-        out.view(np.float16)[...] = words.view(np.float32)
+        out.view(np.float16)[...] = values
     return _losses(words, to_zero=0x33000000, to_normal=0x387FE000, to_infinity=0x477FF000)
 
 
 def narrow_bf16(words: Array, out: Array) -> tuple[int, int, int]:
-    """float32 words → bfloat16 words; see ``native/kernels/half.py``."""
+    """float32 words → bfloat16 words, and the losses."""
     bits = words.view(np.uint32)
     top = bits >> np.uint32(16)
     rounded = (bits + (np.uint32(0x7FFF) + (top & np.uint32(1)))) >> np.uint32(16)
@@ -79,19 +81,18 @@ def moments_f32(words: Array, values: Array) -> tuple[int, int, float, float, in
     return low, high, total, squares, zeros, nans, pos_infs, beyond - nans - pos_infs
 
 
-def histogram_f32(values: Array, low: float, high: float, scale: float, out: Array) -> None:
-    """Add to ``out`` how many values fall in each bin.
+def histogram_f32(
+    values: Array, low: float, high: float, scale: float, places: Array, out: Array
+) -> None:
+    """Add to a row of ``out`` how many values fall in each bin; its last column is for no bin.
 
-    ``scale`` is the number of bins per unit, or 0 when low equals high.
+    ``scale`` is the number of bins per unit; ``places`` is scratch for the compiled kernel.
     """
     doubles = values.astype(np.float64)
     doubles = doubles[(doubles >= low) & (doubles <= high)]
-    last = out.size - 1
-    if scale == 0.0:
-        out[last] += doubles.size
-        return
-    index = np.minimum(((doubles - low) * scale).astype(np.int64), last)
-    out += np.bincount(index, minlength=out.size)
+    bins = out.shape[1] - 1
+    index = np.minimum(((doubles - low) * scale).astype(np.int64), bins - 1)
+    out[0, :bins] += np.bincount(index, minlength=bins)
 
 
 def transpose(words: Array, out: Array, first: int, last: int) -> None:
@@ -112,11 +113,11 @@ def _mix(words: Array) -> Array:
     return z
 
 
-def permute(out: Array, key: np.uint64) -> None:
-    """``fy64-v1``: out becomes the permutation of 0 … n-1 that belongs to the key."""
+def permute(out: Array, key: Array) -> None:
+    """``fy64-v1``: out becomes the permutation of 0 … n-1 that belongs to the one word in key."""
     n = out.size
     order = list(range(n))
-    state = int(key)
+    state = int(key[0])
     top = n - 1
     while top > 0:
         # Draw for many places at once; a rejected draw (about n in 2³²) starts a new run there.

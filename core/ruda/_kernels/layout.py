@@ -13,13 +13,28 @@ _transpose = kernel("transpose")
 
 _WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 _TILE = 16
+_WORTH_BYTES = 64 << 10
+_ALIASING = 512
+_MANY_ROWS = 4096
+
+
+def _pays(given: Array) -> bool:
+    """Whether tiles beat NumPy's plain copy, by measurements on AVX2 and AVX-512 processors.
+
+    They do (up to 10 times) where a column's items fall on few lines of the cache, because rows
+    are a multiple of a large power of two apart, or on more lines than it has, because there are
+    many rows. Elsewhere NumPy's loop is as fast or faster.
+    """
+    rows, columns = given.shape
+    stride = columns * given.dtype.itemsize
+    return given.nbytes >= _WORTH_BYTES and (stride % _ALIASING == 0 or rows >= _MANY_ROWS)
 
 
 def transpose(values: Array, out: Array | None = None) -> Array:
     """C-contiguous copy of ``values.T``: (rows, columns) → (columns, rows), any dtype.
 
-    Items of 1, 2, 4 and 8 bytes go through the blocked kernel as words; NumPy copies other items
-    and arrays that are not C-contiguous, aligned and native to begin with.
+    Items of 1, 2, 4 and 8 bytes go through the blocked kernel as words; NumPy copies other items,
+    arrays that are not C-contiguous, aligned and native to begin with, and shapes that do not gain.
     Raises DTypeError, ShapeError, LayoutError.
     """
     given = take_array(values, "values")
@@ -28,7 +43,7 @@ def transpose(values: Array, out: Array | None = None) -> Array:
     rows, columns = given.shape
     result = take_out(out, (columns, rows), (given.dtype.newbyteorder("="),), given)
     word = _WORDS.get(given.dtype.itemsize)
-    if word is None or given.dtype.hasobject or not is_plain(given):
+    if word is None or given.dtype.hasobject or not (is_plain(given) and _pays(given)):
         result[...] = given.T
         return result
     source, target = given.view(word), result.view(word)

@@ -20,6 +20,9 @@ F16 = np.dtype(np.float16)
 BF16 = np.dtype(ml_dtypes.bfloat16)
 U16 = np.dtype(np.uint16)
 
+_SCRATCH = 1024
+"""Items of scratch for ``narrow_f16``: its BLOCK."""
+
 
 @dataclass(frozen=True, slots=True)
 class NarrowCounts:
@@ -48,7 +51,7 @@ def narrow_f16(values: Array, out: Array | None = None) -> tuple[Array, NarrowCo
     ``out`` is float16 or uint16 of the same shape; the result is its memory seen as float16.
     Raises DTypeError, ShapeError, LayoutError.
     """
-    return _narrow(_half.narrow_f16, values, out, F16)
+    return _narrow(_piece_to_f16, values, out, F16)
 
 
 def narrow_bf16(values: Array, out: Array | None = None) -> tuple[Array, NarrowCounts]:
@@ -57,7 +60,7 @@ def narrow_bf16(values: Array, out: Array | None = None) -> tuple[Array, NarrowC
     ``out`` is bfloat16 or uint16 of the same shape; the result is its memory seen as bfloat16.
     Raises DTypeError, ShapeError, LayoutError.
     """
-    return _narrow(_half.narrow_bf16, values, out, BF16)
+    return _narrow(_piece_to_bf16, values, out, BF16)
 
 
 def widen_f16(words: Array, out: Array | None = None) -> Array:
@@ -93,6 +96,19 @@ def widen_bf16(words: Array, out: Array | None = None) -> Array:
     return result
 
 
+def _piece_to_f16(values: Array, out: Array) -> tuple[int, int, int]:
+    scratch = np.empty(_SCRATCH, np.float32)
+    counts: tuple[int, int, int] = _half.narrow_f16(
+        values.view(np.int32), values, out, scratch.view(np.uint32), scratch
+    )
+    return counts
+
+
+def _piece_to_bf16(values: Array, out: Array) -> tuple[int, int, int]:
+    counts: tuple[int, int, int] = _half.narrow_bf16(values.view(np.int32), out)
+    return counts
+
+
 def _narrow(
     narrow: Callable[[Array, Array], tuple[int, int, int]],
     values: Array,
@@ -104,7 +120,7 @@ def _narrow(
     source, target = take_flat(given), result.reshape(-1).view(U16)
 
     def piece(cut: slice) -> NarrowCounts:
-        return NarrowCounts(*narrow(take_plain(source[cut]).view(np.int32), target[cut]))
+        return NarrowCounts(*narrow(take_plain(source[cut]), target[cut]))
 
     counts = in_pieces(piece, source.size, item_bytes=6)
     return result.view(kind), sum(counts, NarrowCounts())

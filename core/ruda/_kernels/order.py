@@ -24,5 +24,5 @@ def shuffle_order(n: int, key: int) -> Array:
     if not 0 <= key < 2**64:
         raise SettingError(f"key={key}: expected a whole number of 64 bits")
     out = np.empty(n, np.int64)
-    _shuffle.permute(out, np.uint64(key))
+    _shuffle.permute(out, np.array([key], np.uint64))
     return out

@@ -1,6 +1,6 @@
 """How large arrays are cut into pieces and shared among threads: the one policy of all kernels.
 
-``RUDA_THREADS`` or ``set_threads`` gives the number of threads; 1 keeps everything in the caller's.
+``RUDA_THREADS`` or ``set_thread_count`` gives the number of threads; with 1 there is no pool.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _default_count() -> int:
     return min(cores, MOST_BY_DEFAULT)
 
 
-def threads() -> int:
+def thread_count() -> int:
     """Number of threads that share large arrays."""
     global _count
     with _lock:
@@ -53,15 +53,14 @@ def threads() -> int:
         return _count
 
 
-def set_threads(count: int) -> None:
+def set_thread_count(count: int) -> None:
     """Share large arrays among this many threads from now on. Raises SettingError below 1."""
     global _count, _pool
     if count < 1:
         raise SettingError(f"threads={count}: expected 1 or more")
     with _lock:
-        old, _pool, _count = _pool, None, count
-    if old is not None:
-        old.shutdown(wait=False)
+        # Whoever still holds the old pool finishes on it; it ends with its last reference.
+        _pool, _count = None, count
 
 
 def _forget_pool() -> None:
@@ -78,7 +77,7 @@ def _shared_pool(count: int) -> ThreadPoolExecutor:
     global _pool
     with _lock:
         if _pool is None:
-            _pool = ThreadPoolExecutor(count, thread_name_prefix="ruda-kernel")
+            _pool = ThreadPoolExecutor(count, thread_name_prefix="ruda-kernels")
         return _pool
 
 
@@ -90,7 +89,16 @@ def in_pieces(task: Callable[[slice], T], length: int, item_bytes: int) -> list[
     """
     step = max(1, PIECE_BYTES // max(1, item_bytes))
     cuts = [slice(at, min(at + step, length)) for at in range(0, length, step)]
-    count = threads()
+    count = thread_count()
     if count == 1 or len(cuts) < 2:
         return [task(cut) for cut in cuts]
-    return list(_shared_pool(count).map(task, cuts))
+    pool = _shared_pool(count)
+    try:
+        futures = [pool.submit(task, cut) for cut in cuts]
+    except RuntimeError:  # the interpreter is on its way out and pools take nothing any more
+        return [task(cut) for cut in cuts]
+    try:
+        return [future.result() for future in futures]
+    finally:
+        for future in futures:
+            future.cancel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import ml_dtypes
@@ -15,6 +16,7 @@ from ruda._kernels.variants import kernel
 from ruda.errors import DTypeError, SettingError
 
 _moments = kernel("moments")
+_histogram = kernel("histogram")
 
 F64 = np.dtype(np.float64)
 _SMALL_FLOATS = tuple(
@@ -106,17 +108,22 @@ def histogram(values: Array, low: float, high: float, bins: int) -> Array:
     source = take_flat(given)
 
     def piece(cut: slice) -> Array:
-        counts = np.zeros(bins, np.int64)
-        part = source[cut]
-        for at in range(0, part.size, _BLOCK):
-            _count_block(part[at : at + _BLOCK], low, high, counts)
-        return counts
+        # Four tables with a column more: what the kernel asks for, summed at the end.
+        tables = np.zeros((4, bins + 1), np.int64)
+        places = np.empty(_BLOCK, np.uint32)
+        for block in _blocks(source[cut]):
+            _count_block(block, low, high, places, tables)
+        return tables
 
-    parts = in_pieces(piece, source.size, item_bytes=given.dtype.itemsize)
     total = np.zeros(bins, np.int64)
-    for counts in parts:
-        total += counts
+    for tables in in_pieces(piece, source.size, item_bytes=given.dtype.itemsize):
+        total += tables[:, :bins].sum(axis=0)
     return total
+
+
+def _blocks(flat: Array) -> Iterator[Array]:
+    for at in range(0, flat.size, _BLOCK):
+        yield flat[at : at + _BLOCK]
 
 
 def _take_numbers(values: object) -> Array:
@@ -141,8 +148,7 @@ def _as_f32(block: Array) -> Array | None:
 
 def _in_blocks(flat: Array) -> Moments:
     total = Moments()
-    for at in range(0, flat.size, _BLOCK):
-        block = flat[at : at + _BLOCK]
+    for block in _blocks(flat):
         single = _as_f32(block)
         if single is not None:
             total += _of_f32(single)
@@ -208,18 +214,20 @@ def _of_integers(block: Array) -> Moments:
     )
 
 
-def _count_block(block: Array, low: float, high: float, counts: Array) -> None:
-    """Add the block to ``counts``, through the kernel where the values are float32 inside."""
+def _count_block(block: Array, low: float, high: float, places: Array, tables: Array) -> None:
+    """Add the block to the tables, through the kernel where the values are float32 inside."""
     single = _as_f32(block)
+    bins = tables.shape[1] - 1
     span = high - low
-    scale = counts.size / span if span > 0 else 0.0
+    scale = bins / span if span > 0 else math.inf
     if single is not None and math.isfinite(scale) and math.isfinite(span):
-        _moments.histogram_f32(single, low, high, scale, counts)
+        _histogram.histogram_f32(single, low, high, scale, places, tables)
         return
-    doubles = block.astype(F64) if single is None else single.astype(F64)
+    doubles = (block if single is None else single).astype(F64)
     inside = doubles[(doubles >= low) & (doubles <= high)]
-    # Halved, so that no range of float64 overflows; a quotient, so that none underflows.
-    half = high / 2 - low / 2
-    share = (inside / 2 - low / 2) / half if half > 0 else np.ones(inside.size)
-    index = np.minimum((share * counts.size).astype(np.int64), counts.size - 1)
-    counts += np.bincount(index, minlength=counts.size)
+    # A range may be wider than float64 reaches, and its inverse too: halve it then, and divide.
+    unit = 1.0 if math.isfinite(span) else 2.0
+    width = high / unit - low / unit
+    share = (inside / unit - low / unit) / width if width > 0 else np.ones(inside.size)
+    index = np.minimum((share * bins).astype(np.int64), bins - 1)
+    tables[0, :bins] += np.bincount(index, minlength=bins)

@@ -1,0 +1,19 @@
+"""Runs a test once per variant that this processor and installation have."""
+
+from __future__ import annotations
+
+import pytest
+
+from ruda._kernels import available_variants, layout, narrowing, order, statistics, variants
+
+
+@pytest.fixture(params=available_variants())
+def variant(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Name of the variant that serves behind the gate for this test."""
+    modules = variants.load(request.param)
+    monkeypatch.setattr(narrowing, "_half", modules["half"])
+    monkeypatch.setattr(statistics, "_moments", modules["moments"])
+    monkeypatch.setattr(statistics, "_histogram", modules["histogram"])
+    monkeypatch.setattr(layout, "_transpose", modules["transpose"])
+    monkeypatch.setattr(order, "_shuffle", modules["shuffle"])
+    return str(request.param)

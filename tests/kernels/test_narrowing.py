@@ -1,0 +1,141 @@
+"""float32 to and from the halves: bit-equal to NumPy and ml_dtypes, with the losses counted."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ruda._kernels import NarrowCounts, narrow_bf16, narrow_f16, widen_bf16, widen_f16
+
+pytestmark = pytest.mark.usefixtures("variant")
+
+F16 = np.dtype(np.float16)
+BF16 = np.dtype(ml_dtypes.bfloat16)
+NARROW = {F16: narrow_f16, BF16: narrow_bf16}
+WIDEN = {F16: widen_f16, BF16: widen_bf16}
+KINDS = [pytest.param(F16, id="f16"), pytest.param(BF16, id="bf16")]
+
+
+def edges() -> NDArray[np.float32]:
+    """Random words, and all values of both halves, their midpoints and the neighbours of those."""
+    rng = np.random.default_rng(7)
+    halves = np.arange(65536, dtype=np.uint16)
+    exact = [
+        halves.view(np.float16).astype(np.float32).view(np.uint32),
+        halves.astype(np.uint32) << np.uint32(16),
+        (np.arange(4096) * 2.0**-25).astype(np.float32).view(np.uint32),
+    ]
+    words = [rng.integers(0, 2**32, 300_000, dtype=np.uint32)]
+    for start in exact:
+        for middle in (0, 0x1000, 0x8000):
+            for step in (-1, 0, 1):
+                words.append(start + np.uint32((middle + step) % 2**32))
+    return np.concatenate(words).view(np.float32)
+
+
+EDGES = edges()
+
+
+def reference(values: NDArray[np.float32], kind: np.dtype) -> NDArray:
+    with np.errstate(all="ignore"):
+        return values.astype(kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_narrowing_is_bit_equal_to_astype(kind: np.dtype) -> None:
+    got, _ = NARROW[kind](EDGES)
+    numbers = ~np.isnan(EDGES)
+    expected = reference(EDGES, kind)
+    assert got.dtype == kind
+    np.testing.assert_array_equal(got[numbers].view(np.uint16), expected[numbers].view(np.uint16))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nan_stays_nan_with_its_sign(kind: np.dtype) -> None:
+    words = np.array([0x7F800001, 0x7FC00000, 0x7FFFFFFF, 0xFF800001, 0xFFFFFFFF], np.uint32)
+    got, counts = NARROW[kind](words.view(np.float32))
+    assert np.isnan(got.astype(np.float32)).all()
+    np.testing.assert_array_equal(got.view(np.uint16) >> 15, [0, 0, 0, 1, 1])
+    assert counts == NarrowCounts()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_counts_are_those_of_the_result(kind: np.dtype) -> None:
+    _, counts = NARROW[kind](EDGES)
+    finite = EDGES[np.isfinite(EDGES)]
+    after = np.abs(reference(finite, kind).astype(np.float32))
+    assert counts == NarrowCounts(
+        overflow=int(np.isinf(after).sum()),
+        underflow=int(((finite != 0) & (after == 0)).sum()),
+        subnormal=int(((after > 0) & (after < float(ml_dtypes.finfo(kind).tiny))).sum()),
+    )
+
+
+LOSSES = [
+    pytest.param(F16, 65519.99, NarrowCounts(), id="f16 just below overflow"),
+    pytest.param(F16, 65520.0, NarrowCounts(overflow=1), id="f16 overflow"),
+    pytest.param(F16, -np.inf, NarrowCounts(), id="f16 was infinite before"),
+    pytest.param(F16, 2.0**-25, NarrowCounts(underflow=1), id="f16 tie to zero"),
+    pytest.param(F16, 2.0**-24, NarrowCounts(subnormal=1), id="f16 smallest subnormal"),
+    pytest.param(F16, 2.0**-14, NarrowCounts(), id="f16 smallest normal"),
+    pytest.param(F16, -0.0, NarrowCounts(), id="f16 negative zero"),
+    pytest.param(BF16, 3.4e38, NarrowCounts(overflow=1), id="bf16 overflow"),
+    pytest.param(BF16, 2.0**-134, NarrowCounts(underflow=1), id="bf16 tie to zero"),
+    pytest.param(BF16, -(2.0**-133), NarrowCounts(subnormal=1), id="bf16 smallest subnormal"),
+    pytest.param(BF16, 2.0**-126, NarrowCounts(), id="bf16 smallest normal"),
+]
+
+
+@pytest.mark.parametrize(("kind", "value", "expected"), LOSSES)
+def test_losses(kind: np.dtype, value: float, expected: NarrowCounts) -> None:
+    _, counts = NARROW[kind](np.full(3, value, np.float32))
+    assert counts == expected + expected + expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_widening_is_exact_for_every_half(kind: np.dtype) -> None:
+    halves = np.arange(65536, dtype=np.uint16)
+    expected = halves.view(kind).astype(np.float32)
+    numbers = ~np.isnan(expected)
+    for given in (halves, halves.view(kind)):
+        got = WIDEN[kind](given)
+        np.testing.assert_array_equal(
+            got[numbers].view(np.uint32), expected[numbers].view(np.uint32)
+        )
+        assert np.isnan(got[~numbers]).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (3, 0, 2), (5, 7, 3)], ids=str)
+def test_shape_is_kept(kind: np.dtype, shape: tuple[int, ...]) -> None:
+    values = np.ones(shape, np.float32)
+    halves, counts = NARROW[kind](values)
+    assert halves.shape == shape
+    assert counts == NarrowCounts()
+    np.testing.assert_array_equal(WIDEN[kind](halves), values, strict=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_out_is_written_in_place_as_halves_or_words(kind: np.dtype) -> None:
+    values = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
+    for dtype in (kind, np.dtype(np.uint16)):
+        out = np.zeros((3, 4), dtype)
+        got, _ = NARROW[kind](values, out)
+        assert np.shares_memory(got, out)
+        assert got.dtype == kind
+        np.testing.assert_array_equal(got, reference(values, kind))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("length", [1023, 1024, 1025, 2048, 700_001, 1_500_000])
+def test_no_item_is_lost_between_blocks_and_pieces(kind: np.dtype, length: int) -> None:
+    values = np.random.default_rng(length).standard_normal(length).astype(np.float32)
+    values[-1] = 1e-45
+    values[0] = 3.4e38
+    got, counts = NARROW[kind](values)
+    expected = reference(values, kind)
+    np.testing.assert_array_equal(got.view(np.uint16), expected.view(np.uint16))
+    assert (counts.overflow, counts.underflow) == (1, 1)
+    np.testing.assert_array_equal(WIDEN[kind](got), expected.astype(np.float32))

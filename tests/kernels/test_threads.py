@@ -1,0 +1,93 @@
+"""The one policy by which large arrays are cut and shared."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from ruda._kernels import moments, narrow_bf16, set_thread_count, thread_count, threads
+from ruda.errors import SettingError
+
+
+@pytest.fixture(autouse=True)
+def _same_count_after() -> Iterator[None]:
+    before = thread_count()
+    yield
+    set_thread_count(before)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("length", [0, 1, 999, 1000, 1001, 12_345])
+def test_pieces_cover_everything_once_in_order(
+    length: int, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "PIECE_BYTES", 4000)
+    set_thread_count(count)
+    cuts = threads.in_pieces(lambda cut: list(range(cut.start, cut.stop)), length, item_bytes=4)
+    assert [i for cut in cuts for i in cut] == list(range(length))
+
+
+def test_one_piece_stays_in_the_calling_thread() -> None:
+    names = threads.in_pieces(lambda cut: threading.current_thread(), 10, item_bytes=4)
+    assert names == [threading.current_thread()]
+
+
+def test_results_do_not_depend_on_the_count() -> None:
+    values = np.random.default_rng(3).standard_normal(3_000_000).astype(np.float32)
+    results = []
+    for count in (1, 2, 3):
+        set_thread_count(count)
+        halves, counts = narrow_bf16(values)
+        results.append((halves.tobytes(), counts, moments(values)))
+    assert results[0] == results[1] == results[2]
+
+
+def test_several_callers_share_the_pool() -> None:
+    set_thread_count(2)
+    values = np.random.default_rng(3).standard_normal(2_000_000).astype(np.float32)
+    expected = moments(values)
+    with ThreadPoolExecutor(4) as callers:
+        assert list(callers.map(moments, [values] * 8)) == [expected] * 8
+
+
+def test_an_error_in_a_piece_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "PIECE_BYTES", 1)
+
+    def task(cut: slice) -> None:
+        if cut.start == 3:
+            raise ZeroDivisionError("in piece 3")
+
+    set_thread_count(2)
+    with pytest.raises(ZeroDivisionError, match="in piece 3"):
+        threads.in_pieces(task, 8, item_bytes=1)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "two", "1.5"])
+def test_a_bad_count_is_an_error(text: str) -> None:
+    with pytest.raises(SettingError, match=f"RUDA_THREADS={text} is not a number of threads"):
+        threads.parse_count(text, "RUDA_THREADS")
+
+
+def test_less_than_one_thread_is_an_error() -> None:
+    with pytest.raises(SettingError, match="threads=0: expected 1 or more"):
+        set_thread_count(0)
+
+
+def test_the_environment_sets_the_count() -> None:
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        "RUDA_THREADS": "3",
+    }
+    code = "from ruda._kernels import thread_count; print(thread_count())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "3"

@@ -1,0 +1,97 @@
+"""Which variant serves, and how it says so."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ruda._kernels import available_variants, describe, variant, variants
+from ruda.errors import SettingError
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A fresh interpreter with this one's import path."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), **environment}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_active_variant_is_available_and_described() -> None:
+    assert variant() in available_variants()
+    assert f"({variant()})" in describe()
+    assert describe().endswith(".")
+
+
+def test_the_twins_are_always_there() -> None:
+    assert available_variants()[-1] == "numpy"
+
+
+@pytest.mark.parametrize("name", available_variants())
+def test_the_environment_forces_a_variant(name: str) -> None:
+    code = "import ruda._kernels as k; print(k.variant(), k.describe())"
+    done = run(code, RUDA_KERNELS=name)
+    assert done.stdout.startswith(f"{name} Kernels: "), done.stderr
+    assert "forced by RUDA_KERNELS." in done.stdout
+
+
+def test_an_unknown_variant_is_an_error() -> None:
+    done = run("import ruda._kernels", RUDA_KERNELS="v5")
+    assert done.returncode == 1
+    assert (
+        "RUDA_KERNELS=v5 names no variant of the kernels; expected v4, v3, base or numpy"
+        in done.stderr
+    )
+
+
+def test_without_a_wish_the_fastest_serves() -> None:
+    assert variants.choose(None) == variants.choose("") == available_variants()[0]
+
+
+def test_a_variant_beyond_the_processor_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(variants, "cpu_features", dict)
+    with pytest.raises(SettingError, match=r"RUDA_KERNELS=v4 .*which this processor cannot run"):
+        variants.choose("v4")
+
+
+def test_a_variant_that_is_not_installed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(variants, "installed", lambda name: False)
+    with pytest.raises(SettingError, match=r"RUDA_KERNELS=base .*not in this installation; avail"):
+        variants.choose("base")
+
+
+LEVELS = [
+    pytest.param({}, ["base"], id="NumPy does not tell"),
+    pytest.param({"AVX2": True, "FMA3": True, "F16C": True}, ["base", "v3"], id="features of v3"),
+    pytest.param({"AVX2": True, "FMA3": True}, ["base"], id="not all features of v3"),
+    pytest.param({"X86_V3": True, "X86_V4": False}, ["base", "v3"], id="levels"),
+    pytest.param({"X86_V3": True, "X86_V4": True}, ["base", "v3", "v4"], id="all levels"),
+]
+
+
+@pytest.mark.parametrize(("features", "expected"), LEVELS)
+def test_what_a_processor_can_run(features: dict[str, bool], expected: list[str]) -> None:
+    assert sorted(v for v in variants.COMPILED if variants.supported(v, features)) == expected
+
+
+@pytest.mark.parametrize("name", available_variants())
+def test_importing_leaves_subnormals_alone(name: str) -> None:
+    code = (
+        "import numpy as np, ruda._kernels;"
+        "half = np.float32(1e-40) * np.float32(0.5);"
+        "print(half > 0, np.float64(1e-310) * 0.5 > 0)"
+    )
+    assert run(code, RUDA_KERNELS=name).stdout.split() == ["True", "True"]
+
+
+def test_every_variant_has_every_kernel() -> None:
+    twins = variants.load("numpy")
+    for name in available_variants()[:-1]:
+        for subject, module in variants.load(name).items():
+            kernels = [k for k in vars(module) if not k.startswith("_")]
+            assert kernels, f"{subject}_{name} exports nothing"
+            for kernel in kernels:
+                assert callable(getattr(twins[subject], kernel)), f"{kernel} has no twin"
