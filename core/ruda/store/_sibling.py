@@ -149,7 +149,8 @@ def _take_over(handle: int, before: os.stat_result) -> None:
     if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
         with suppress(OSError):  # only root may give a file away
             os.fchown(handle, before.st_uid, before.st_gid)
-    os.fchmod(handle, stat.S_IMODE(before.st_mode))
+    with suppress(OSError):  # some network file systems have no permissions; ours are no wider
+        os.fchmod(handle, stat.S_IMODE(before.st_mode))
 
 
 def _lock(handle: int) -> None:

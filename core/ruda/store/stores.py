@@ -411,18 +411,18 @@ class _Reopened:
             return index[self.key].read()
 
 
-@dataclass(frozen=True, slots=True)
-class _WithoutVariants:
+class _WithoutVariants(Module):
     """A module whose parameters are addressed without the names of enum variants."""
 
-    module: Module
+    def __init__(self, module: Module) -> None:
+        self._module = module
 
     @property
     def struct_name(self) -> str:
-        return self.module.struct_name
+        return self._module.struct_name
 
     def walk(self) -> Iterator[ParamEntry]:
-        for entry in self.module.walk():
+        for entry in self._module.walk():
             key, containers = without_variants(entry.key, entry.containers)
             yield replace(entry, key=key, containers=containers)
 

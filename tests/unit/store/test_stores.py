@@ -7,13 +7,13 @@ import pytest
 
 from ruda.errors import (
     FileAccessError,
-    HeaderError,
     KeyCollisionError,
     LoadError,
     MissingKeyError,
     RecipeError,
     SaveError,
     SettingError,
+    TruncatedFileError,
 )
 from ruda.models import get as get_architecture
 from ruda.nn import BatchNorm, Linear, Module
@@ -365,9 +365,9 @@ def test_bytes_of_a_file_store_are_in_the_file(tmp_path):
         RudapackStore.from_file(tmp_path / "m.bpk").get_bytes()
 
 
-def test_bytes_that_are_no_weights(tmp_path):
-    with pytest.raises(HeaderError, match=r"begins with 58 58"):
-        RudapackStore.from_bytes(b"XX" * 20).keys()
+def test_bytes_that_were_cut():
+    with pytest.raises(TruncatedFileError, match=r"the metadata ends at byte 265"):
+        RudapackStore.from_bytes(b"NRUB\x01\x00\xff\x00\x00\x00").keys()
 
 
 @pytest.mark.parametrize("zero_copy", [False, True], ids=["copied", "mapped"])
