@@ -64,9 +64,13 @@ class Derived:
         return self._once("view", _identity(document), document, make)
 
     def forget(self) -> None:
-        """Let everything go, when a document was closed."""
+        """Let everything go and release the files of targets, when a document was closed."""
         with self._lock:
+            targets = [made for _, made in self._results.get("target", {}).values()]
             self._results.clear()
+        for target in targets:
+            if isinstance(target, Target) and target.index is not None:
+                target.index.close()
 
     def _once(self, kind: str, key: Hashable, owner: object, make: Callable[[], T]) -> T:
         with self._lock:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ruda.errors import SettingError
-from ruda.store import CastPolicy, KeyRemapper, Recipe
+from ruda.store import CastPolicy, CastScope, KeyRemapper, Recipe
 from ruda.tensor import DType
 
 
@@ -34,7 +34,7 @@ class RecipeFlags:
         """
         names = tuple(entry for entry in recipe.adapt if isinstance(entry, str))
         cast = recipe.cast
-        halved = cast is not None and cast == CastPolicy.half(cast.to, keep=cast.keep)
+        halved = cast is not None and cast.scope is CastScope.MODULES
         flags = cls(
             select=recipe.select.regexes,
             remap=recipe.remap.to_regex_pairs(),

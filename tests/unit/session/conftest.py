@@ -31,7 +31,10 @@ def pytorch_file(tmp_path, digits):
 
 @pytest.fixture
 def session():
-    return Session()
+    session = Session()
+    yield session
+    for document in session.documents:
+        session.close(document.id)
 
 
 @pytest.fixture

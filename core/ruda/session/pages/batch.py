@@ -102,8 +102,8 @@ def as_picture(value: Any) -> Array | None:
     """
     if not isinstance(value, np.ndarray) or not value.size or value.dtype.kind not in "uifb":
         return None
-    plane = value[0] if value.ndim == 3 and value.shape[0] == 1 else value
-    if plane.ndim == 3 and plane.shape[0] in (3, 4) and plane.shape[2] not in (3, 4):
+    plane: Array = value
+    if plane.ndim == 3 and plane.shape[2] not in (1, 3, 4):
         plane = np.moveaxis(plane, 0, -1)
     if plane.ndim == 3 and plane.shape[2] == 1:
         plane = plane[:, :, 0]

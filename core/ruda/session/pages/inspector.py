@@ -135,7 +135,7 @@ def values_page(
     across = _cuts(plane.shape[1], columns)
     grid = np.zeros((len(down), len(across)), dtype=np.float32)
     nonfinite = np.zeros(grid.shape, dtype=bool)
-    ends = [*down[1:].tolist(), plane.shape[0]]
+    ends = [*down[1:].tolist(), plane.shape[0]][: len(down)]
     for row, (start, end) in enumerate(zip(down.tolist(), ends, strict=True)):
         monitor.check()
         band = plane[start:end].astype(np.float64)

@@ -1,0 +1,74 @@
+import pytest
+
+from ruda.errors import RecipeError, UnknownArchitectureError
+from ruda.session import Derived, TargetChoice, parse_target
+from ruda.store import Recipe, open_store
+
+
+@pytest.fixture
+def document(session, pytorch_file):
+    return session.open(pytorch_file, open_store(pytorch_file))
+
+
+@pytest.fixture
+def derived():
+    derived = Derived()
+    yield derived
+    derived.forget()
+
+
+def test_a_report_is_made_once_per_recipe(session, derived, document, digits_target):
+    document = session.retarget(document.id, digits_target)
+    first = derived.report(document)
+    assert derived.report(document) is first
+    assert not first.is_complete
+    recipe = Recipe().with_rule(r"^net\.", "").with_adapt("pytorch-to-ruda")
+    second = derived.report(session.edit(document.id, "Rules", recipe))
+    assert second.is_complete
+    assert derived.report(session.undo(document.id)) is first
+
+
+def test_a_view_takes_its_modules_from_the_target(session, derived, document, digits_target):
+    recipe = Recipe().with_rule(r"^net\.", "").with_adapt("pytorch-to-ruda")
+    document = session.edit(document.id, "Rules", recipe)
+    assert derived.view(document)["fc1.weight"].containers == ("Struct:Linear",)
+    document = session.retarget(document.id, digits_target)
+    view = derived.view(document)
+    assert len(view["fc1.weight"].containers) == 2
+    assert derived.view(document) is view
+
+
+def test_without_steps_the_view_is_the_file(derived, document):
+    assert derived.view(document) is document.index
+
+
+def test_a_file_can_be_the_target(session, derived, document, pytorch_file):
+    choice = parse_target(str(pytorch_file))
+    document = session.retarget(document.id, choice)
+    report = derived.report(document)
+    assert report.is_complete
+    assert derived.target(choice).spec is None
+
+
+def test_a_report_needs_a_target(derived, document):
+    with pytest.raises(RecipeError, match="choose a target to compare with"):
+        derived.report(document)
+
+
+def test_failures_are_not_kept(derived):
+    for _ in range(2):
+        with pytest.raises(UnknownArchitectureError, match="did you mean 'digits'"):
+            derived.target(TargetChoice.of("digit"))
+
+
+def test_only_the_last_results_are_kept(session, document, digits_target):
+    derived = Derived(kept=2)
+    document = session.retarget(document.id, digits_target)
+    first = derived.report(document)
+    for number in range(2):
+        document = session.edit(document.id, "Rule", Recipe().with_rule("a", str(number)))
+        derived.report(document)
+    for _ in range(2):
+        document = session.undo(document.id)
+    assert derived.report(document) is not first
+    derived.forget()
