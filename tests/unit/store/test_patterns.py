@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import pytest
+
+from ruda.errors import RecipeError
+from ruda.store.patterns import (
+    canonical,
+    compile_pattern,
+    expander,
+    guard,
+    is_risky,
+    parse_replacement,
+)
+
+DIALECT = [
+    pytest.param(r"weight$", "a.weight", True, id="dollar at the end"),
+    pytest.param(r"weight$", "a.weight\n", False, id="not before a newline"),
+    pytest.param(r"[$]", "a$", True, id="dollar in a class is itself"),
+    pytest.param(r"[]$]x", "$x", True, id="bracket first in a class"),
+    pytest.param(r"a\$", "a$", True, id="escaped dollar"),
+    pytest.param(r"(?m)a$", "a\nb", True, id="multiline keeps its meaning"),
+    pytest.param(r"(?<n>\d+)", "12", True, id="Rust's named group"),
+    pytest.param(r"(?<=a)b", "ab", True, id="look-behind stays"),
+    pytest.param(r"a\z", "ba", True, id="Rust's end"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text", "found"), DIALECT)
+def test_dialect(pattern: str, text: str, found: bool) -> None:
+    assert (compile_pattern(pattern).search(text) is not None) == found
+
+
+BAD_PATTERNS = [
+    pytest.param("a(b", r"'a\(b'.*unterminated subpattern at position 1", 1, id="open group"),
+    pytest.param("*a", r"'\*a'.*nothing to repeat at position 0", 0, id="nothing to repeat"),
+    pytest.param("x$[a", r"'x\$\[a'.*unterminated character set at position 2", 2, id="after a $"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "message", "position"), BAD_PATTERNS)
+def test_bad_pattern_names_itself_and_the_place(pattern: str, message: str, position: int) -> None:
+    with pytest.raises(RecipeError, match=message) as caught:
+        compile_pattern(pattern)
+    assert caught.value.position == position
+
+
+REPLACEMENTS = [
+    pytest.param(r"(\w+)\.(\w+)", "$2.$1", "b.a", id="$1"),
+    pytest.param(r"(\w+)\.(\w+)", "${1}x", "ax", id="braces"),
+    pytest.param(r"(?P<one>\w+)\.(\w+)", "$one-${one}", "a-a", id="names"),
+    pytest.param(r"(\w+)\.(\w+)", r"\2\1", "ba", id="backslash"),
+    pytest.param(r"(?P<one>\w+)\.(\w+)", r"\g<one>\g<2>", "ab", id="Python's names"),
+    pytest.param(r"(\w+)\.(\w+)", "$$", "$", id="dollar itself"),
+    pytest.param(r"(\w+)\.(\w+)", r"\\", "\\", id="backslash itself"),
+    pytest.param(r"(\w+)\.(\w+)", "$.$", "$.$", id="lone dollars are literal"),
+    pytest.param(r"(\w+)\.(\w+)", "", "", id="empty"),
+    pytest.param(r"(x)?(\w+)\.(\w+)", "[$1]", "[]", id="a group that took no part is empty"),
+    pytest.param(r"(\w+)\.(\w+)", "$0!", "a.b!", id="the whole match"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text", "expected"), REPLACEMENTS)
+def test_replacement(pattern: str, text: str, expected: str) -> None:
+    regex = compile_pattern(pattern)
+    template = parse_replacement(text, regex)
+    assert regex.sub(expander(template), "a.b") == expected
+    assert parse_replacement(canonical(template), regex) == template
+
+
+BAD_REPLACEMENTS = [
+    pytest.param("$2", "no group '2'", 0, id="unknown number"),
+    pytest.param("x$1a", r"no group '1a'; to put 'a' behind group 1, write \$\{1\}a", 1, id="$1a"),
+    pytest.param("${name}", "no group 'name'", 0, id="unknown name"),
+    pytest.param("${1", r"'\$\{' is not closed", 0, id="open brace"),
+    pytest.param(r"a\.b", r"a backslash must be followed by a group", 1, id="escaped dot"),
+    pytest.param(r"\g<9>", "no group '9'", 0, id="unknown in Python's spelling"),
+]
+
+
+@pytest.mark.parametrize(("text", "message", "position"), BAD_REPLACEMENTS)
+def test_bad_replacement_is_refused_with_its_place(text: str, message: str, position: int) -> None:
+    with pytest.raises(RecipeError, match=message) as caught:
+        parse_replacement(text, compile_pattern("(a)"))
+    assert caught.value.position == position
+
+
+RISK = [
+    pytest.param(r"(a+)+$", True, id="repeat in a repeat"),
+    pytest.param(r"(a|aa)*b", True, id="choice in a repeat"),
+    pytest.param(r"((x*)y){2,}", True, id="nested deeper"),
+    pytest.param(r"^layers\.(\d+)\.w$", False, id="one repeat"),
+    pytest.param(r"(a+)?b", False, id="optional is bounded"),
+    pytest.param(r"[(+)]+x\(a+\)+", False, id="classes and escapes"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "risky"), RISK)
+def test_is_risky(pattern: str, risky: bool) -> None:
+    assert is_risky(pattern) == risky
+
+
+def test_catastrophic_pattern_is_stopped() -> None:
+    with pytest.raises(RecipeError, match=r"'\(a\+\)\+\$' takes too long on the key 'aaa"):
+        guard("(a+)+$", ["a" * 200 + "!"])
+
+
+def test_risky_but_harmless_pattern_passes() -> None:
+    guard(r"^(module\.|_orig_mod\.)+", ["module._orig_mod.a.b", "c"])
