@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from ruda.errors import FormatError, UnsafeContentError
+from ruda.errors import FormatError, KeyCollisionError, UnsafeContentError
 from ruda.progress import SILENT, Monitor
 from ruda.store.index import TensorIndex
 
@@ -34,9 +34,13 @@ class ModelFormat(Protocol):
 
 @contextmanager
 def located(path: Path) -> Iterator[None]:
-    """Give every FormatError that leaves this block the path, if it has none yet."""
+    """Give every error of a file that leaves this block the path, if it has none yet."""
     try:
         yield
+    except KeyCollisionError as error:
+        if error.path is not None:
+            raise
+        raise KeyCollisionError(error.key, error.sources, step=error.step, path=path) from error
     except UnsafeContentError as error:
         if error.path is not None:
             raise

@@ -95,9 +95,13 @@ def _choose(head: bytes, path: Path) -> ModelFormat:
     what = recognise(head)
     if what is not None:
         raise UnknownFormatError(what, path=path)
-    for each in formats:
-        if path.suffix.lower() in each.suffixes:
-            return each  # it will say what is wrong with a file of its name
+    named = next((each for each in formats if path.suffix.lower() in each.suffixes), None)
+    if _is_text(head) and (named is None or named.name != PytorchFormat.name):
+        raise UnknownFormatError(
+            f"is a text file that begins with {head[:40].decode()!r}, not the weights", path=path
+        )
+    if named is not None:
+        return named  # it will say what is wrong with a file of its name
     known = ", ".join(each.title for each in formats)
     raise UnknownFormatError(
         f"begins with {head[:8].hex(' ')}, which no format that Ruda reads begins with; it reads "
@@ -105,6 +109,11 @@ def _choose(head: bytes, path: Path) -> ModelFormat:
         path=path,
         offset=0,
     )
+
+
+def _is_text(head: bytes) -> bool:
+    """True for printable ASCII; pickles of the first protocol are that, too."""
+    return all(32 <= byte < 127 or byte in b"\t\r\n" for byte in head[:256])
 
 
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (

@@ -9,7 +9,8 @@ memory are bounded by counting; no content makes it recurse.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from ruda.errors import (
@@ -251,10 +252,11 @@ class PickleMachine:
                 elif isinstance(value, (str, bytes)):
                     self.charge(len(value) >> 6)
             try:
-                return rebuild(args)
-            except (ValueError, TypeError, IndexError, LookupError) as error:
-                if isinstance(error, FormatError):
-                    raise
+                with self._placed():
+                    return rebuild(args)
+            except FormatError:
+                raise
+            except (ValueError, TypeError, LookupError):
                 self._bad(f"{func.full} is called with unexpected values")
         if func.full in _NEW and args:
             return self.new(args[0], args[1:])
@@ -308,7 +310,18 @@ class PickleMachine:
         """What a persistent id stands for."""
         if self._persistent is None:
             self._bad("a persistent id has no meaning here")
-        return self._persistent(value)
+        with self._placed():
+            return self._persistent(value)
+
+    @contextmanager
+    def _placed(self) -> Iterator[None]:
+        """Give an error of what a call stands for the place of the call."""
+        try:
+            yield
+        except FormatError as error:
+            if error.offset is not None or isinstance(error, UnsafeContentError):
+                raise
+            raise type(error)(error.reason, offset=self.base + self.at) from error
 
     # Instructions
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ruda.errors import HeaderError, UnsupportedContentError
+from ruda.errors import HeaderError, KeyCollisionError, UnsupportedContentError
 from ruda.store.formats._pickle_names import GlobalName
 from ruda.store.formats._pickle_values import Opaque
 from ruda.store.formats._torch_rebuild import StorageRef, TensorRef
@@ -54,6 +54,7 @@ class Walk:
         self._limit = self._left
         self._chars = MAX_KEY_CHARS
         self._path: list[str] = []
+        self._places: dict[str, tuple[str, ...]] = {}
         self._above: set[int] = set()
         self._plain: dict[int, bool] = {}
 
@@ -110,6 +111,13 @@ class Walk:
 
     def _add(self, ref: TensorRef) -> None:
         key = ".".join(self._path) or ROOT_KEY
+        if key in self._places:
+            raise KeyCollisionError(
+                key,
+                (" > ".join(self._places[key]), " > ".join(self._path)),
+                step="joining with dots",
+            )
+        self._places[key] = tuple(self._path)
         self._chars -= len(key)
         if self._chars < 0:
             raise HeaderError(f"the keys of the tensors have more than {MAX_KEY_CHARS} letters")

@@ -29,7 +29,7 @@ from ruda.store.formats._torch_legacy import is_legacy, read_legacy, run_at
 from ruda.store.formats._torch_rebuild import StorageRef, TensorRef, TorchBuilder
 from ruda.store.formats._torch_source import MemberBytes, StorageBytes, ViewSource
 from ruda.store.formats._torch_tree import Walk, segment
-from ruda.store.formats._zip import LOCAL_MAGIC, ZipDirectory
+from ruda.store.formats._zip import LOCAL_MAGIC, STORED, ZipDirectory
 from ruda.store.index import TensorIndex
 from ruda.store.snapshot import TensorSnapshot
 
@@ -111,6 +111,7 @@ class PytorchFormat:
         member = archive.members[f"{prefix}data.pkl"]
         machine = PickleMachine(
             archive.read(member, self.pickle_limit),
+            base=member.offset if member.method == STORED else 0,
             rebuild=builder.table(),
             persistent=builder.storage,
             known=builder.known,

@@ -207,8 +207,8 @@ def _dtype(key: str, spelled: Any) -> tuple[DType, Any]:
 
 def _numbers(key: str, name: str, found: Any) -> tuple[int, ...]:
     if not isinstance(found, list) or not all(_is_number(n) for n in found):
-        got = "no" if found is None else f"the {name} {found!r} instead of"
-        raise _bad(key, f"has {got} list of whole numbers as {name}"[:200])
+        got = f"no {name}" if found is None else f"the {name} {found!r}"[:120]
+        raise _bad(key, f"has {got}, expected a list of whole numbers")
     return tuple(found)
 
 
