@@ -10,8 +10,8 @@ from ruda.nn.norm import BatchNorm, BatchNormConfig
 from ruda.nn.param import Param
 from ruda.nn.param_id import ParamId
 from ruda.nn.pooling import MaxPool2d, MaxPool2dConfig
-from ruda.nn.predict import predict
-from ruda.nn.profile import LayerSize, LayerTime, layer_sizes, profile
+from ruda.nn.prediction import predict
+from ruda.nn.profiling import LayerSize, LayerTime, layer_sizes, profile
 from ruda.nn.spec import ModuleSpec, ParamSpec
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Host tensors: element types, values in memory, and comparing them."""
 
-from ruda.tensor.cast import CastCounts, cast
+from ruda.tensor.casting import CastCounts, cast
 from ruda.tensor.comparison import Difference, Mismatch, Tolerance
 from ruda.tensor.data import TensorData
 from ruda.tensor.device import HostDevice
@@ -8,7 +8,7 @@ from ruda.tensor.distribution import Distribution
 from ruda.tensor.dtype import DType, Kind
 from ruda.tensor.layout import transpose_copy
 from ruda.tensor.promotion import is_computable, promote
-from ruda.tensor.stats import TensorStats, stats
+from ruda.tensor.statistics import TensorStats, stats
 from ruda.tensor.tensor import Tensor
 
 __all__ = [

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ruda.errors import DTypeError, ShapeError
-from ruda.tensor.cast import cast
+from ruda.tensor.casting import cast
 from ruda.tensor.comparison import (
     Difference,
     Tolerance,

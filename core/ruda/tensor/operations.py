@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ruda.errors import DTypeError, ShapeError
-from ruda.tensor.cast import cast
+from ruda.tensor.casting import cast
 from ruda.tensor.dtype import DType
 from ruda.tensor.promotion import (
     DEFAULT_FLOAT,

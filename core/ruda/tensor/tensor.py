@@ -61,9 +61,9 @@ class Tensor:
         Without ``dtype`` arrays keep theirs; nested floats become f32, integers i32, booleans
         bool. Raises DTypeError if a value does not fit, ShapeError if sequences are ragged.
         """
-        made = data if isinstance(data, TensorData) else TensorData.of(data)
-        wanted = _COMPUTED_AS.get(made.dtype, made.dtype) if dtype is None else dtype
-        wanted = _COMPUTED_AS.get(wanted, wanted)
+        wanted = None if dtype is None else _COMPUTED_AS.get(dtype, dtype)
+        made = data if isinstance(data, TensorData) else TensorData.of(data, wanted)
+        wanted = wanted or _COMPUTED_AS.get(made.dtype, made.dtype)
         if wanted.value.numpy is None:
             raise DTypeError(f"{wanted} has no tensor to compute with; keep it as TensorData")
         return cls(made.try_cast(wanted).array)

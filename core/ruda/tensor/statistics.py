@@ -139,10 +139,10 @@ def _mean_and_std(flat: Array, moments: _kernels.Moments, monitor: Monitor) -> t
     scale = float(moments.absmax)
     mean = scale * (sum(_total(b / scale) for b in _values(flat, monitor)) / moments.finite)
     spread = max(float(moments.maximum) - mean, mean - float(moments.minimum))
-    # Halved before and doubled after, so that the distance of two extremes cannot overflow.
-    half = spread / 2 if math.isfinite(spread) else float(moments.absmax)
-    squares = (_total(np.square((b / 2 - mean / 2) / half)) for b in _values(flat, monitor))
-    return mean, 2 * half * math.sqrt(sum(squares) / moments.finite)
+    # The distance of two extremes may overflow; halves of them cannot.
+    part, unit = (1.0, spread) if math.isfinite(spread) else (2.0, scale)
+    squares = (_total(np.square((b / part - mean / part) / unit)) for b in _values(flat, monitor))
+    return mean, unit * math.sqrt(sum(squares) / moments.finite) * part
 
 
 def _values(flat: Array, monitor: Monitor) -> Iterator[Array]:

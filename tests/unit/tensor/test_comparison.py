@@ -1,0 +1,63 @@
+"""Tolerance: strict comparison, presets, and precision of its own."""
+
+import numpy as np
+import pytest
+
+from ruda.errors import SettingError
+from ruda.tensor import DType, TensorData, Tolerance
+
+B, S = Tolerance.balanced(), Tolerance.strict()
+
+CASES = [
+    pytest.param(1.0, 1.004, B, True, id="within relative"),
+    pytest.param(1.0, 1.006, B, False, id="beyond relative"),
+    pytest.param(0.0, 9e-6, B, True, id="within absolute"),
+    pytest.param(0.0, 2e-5, B, False, id="beyond absolute"),
+    pytest.param(1.0, 1.5, Tolerance.rel_abs(0.0, 0.5), False, id="strictly less"),
+    pytest.param(1.0, 1.0, Tolerance.rel_abs(0.0, 0.0), True, id="equal passes anything"),
+    pytest.param(np.inf, np.inf, B, True, id="same infinity"),
+    pytest.param(np.inf, -np.inf, B, False, id="other infinity"),
+    pytest.param(np.inf, 1.0, Tolerance.permissive(), False, id="infinity and number"),
+    pytest.param(np.nan, np.nan, B, True, id="both NaN"),
+    pytest.param(np.nan, 1.0, B, False, id="one NaN"),
+    pytest.param(0.0, 60 * 2.0**-126, S, True, id="strict, tiny"),
+    pytest.param(1.0, 1.0000001, S, False, id="strict"),
+    pytest.param(1.0, 1.009, Tolerance.permissive(), True, id="permissive"),
+    pytest.param(1.0, 1.1, B.set_single(0.2, 0.0), True, id="single replaced"),
+    pytest.param(1.0, 1.1, B.set_half(0.2, 0.0).set_double(0.2, 0.0), False, id="others replaced"),
+]
+
+
+@pytest.mark.parametrize(("a", "b", "tolerance", "close"), CASES)
+def test_tolerance(a, b, tolerance, close):
+    left, right = TensorData.of([a], DType.F32), TensorData.of([b], DType.F32)
+    assert (left.compare(right, tolerance).count == 0) is close
+    assert (right.compare(left, tolerance).count == 0) is close
+    if close:
+        left.assert_approx_eq(right, tolerance)
+    else:
+        with pytest.raises(AssertionError, match="1 of 1 values differ"):
+            left.assert_approx_eq(right, tolerance)
+
+
+def test_precision_decides_the_pair():
+    tolerance = B.set_half(0.1, 0.2)
+    assert tolerance.pair(DType.BF16) == (0.1, 0.2)
+    assert tolerance.pair(DType.I16) == tolerance.pair(DType.F32) == (0.005, 1e-5)
+    assert S.pair(DType.F16) == (0.0, 64 * 2.0**-14)
+    assert S.pair(DType.I32) == (0.0, 0.0)
+
+
+BAD = [
+    pytest.param(1.1, 0.0, "a relative tolerance is 0 to 1, got 1.1", id="relative"),
+    pytest.param(0.1, -1.0, "an absolute tolerance is not negative, got -1.0", id="absolute"),
+    pytest.param(float("nan"), 0.0, "relative tolerance", id="NaN"),
+]
+
+
+@pytest.mark.parametrize(("relative", "absolute", "message"), BAD)
+def test_bad_tolerance(relative, absolute, message):
+    with pytest.raises(SettingError, match=message):
+        Tolerance.rel_abs(relative, absolute)
+    with pytest.raises(SettingError, match=message):
+        B.set_double(relative, absolute)
