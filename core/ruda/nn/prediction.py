@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from ruda._kernels import threads as kernel_threads
+from ruda._kernels import thread_count
 from ruda.errors import SettingError, ShapeError
 from ruda.nn.blas import one_blas_thread
 from ruda.nn.module import Module
@@ -35,7 +35,7 @@ def predict(
         raise ShapeError(f"predict: shape {list(x.shape)} has no rows to run the model on")
     rows = x.shape[0]
     starts = range(0, rows, batch_size)
-    workers = min(len(starts), kernel_threads() if threads is None else threads)
+    workers = min(len(starts), thread_count() if threads is None else threads)
     outputs: list[Tensor] = []
     waiting: deque[Future[Tensor]] = deque()
 
