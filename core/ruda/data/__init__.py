@@ -2,7 +2,7 @@
 
 from ruda.data.batcher import Batcher, StackBatcher
 from ruda.data.builder import DataLoaderBuilder
-from ruda.data.dataset import Dataset, PartialDataset, SelectionDataset
+from ruda.data.dataset import Dataset, ItemOrigin, PartialDataset, SelectionDataset
 from ruda.data.features import DatasetSummary, Feature, FeatureKind
 from ruda.data.iterator import BatchIterator
 from ruda.data.loader import DataLoader, split_dataloader
@@ -40,6 +40,7 @@ __all__ = [
     "FeatureKind",
     "IdxDataset",
     "InMemDataset",
+    "ItemOrigin",
     "LoaderPosition",
     "MapperDataset",
     "PartialDataset",

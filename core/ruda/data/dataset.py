@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, SupportsIndex, TypeAlias, TypeVar, overload
 
@@ -25,6 +26,14 @@ S_co = TypeVar("S_co", covariant=True)
 
 Indices: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
 IndexArray: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemOrigin:
+    """Where an item comes from in the end: the source id, and the index there."""
+
+    source: str
+    index: int
 
 
 class Dataset(ABC, Generic[T_co]):
@@ -88,6 +97,10 @@ class Dataset(ABC, Generic[T_co]):
         """What messages and saved positions call this dataset; unless overridden, its class."""
         return type(self).__name__
 
+    def origin(self, index: int) -> ItemOrigin:
+        """Which item of which source this index means, through all views; for messages."""
+        return ItemOrigin(self.source_id, index)
+
     @cached_property
     def fingerprint(self) -> str:
         """Digest by which a saved position knows this data again: same data, same text."""
@@ -132,8 +145,9 @@ class Dataset(ABC, Generic[T_co]):
         except (RudaError, Cancelled):
             raise
         except Exception as error:
+            origin = self.origin(index)
             raise ItemError(
-                f"{type(error).__name__}: {error}", index=index, source=self.source_id
+                f"{type(error).__name__}: {error}", index=origin.index, source=origin.source
             ) from error
 
 
@@ -181,11 +195,15 @@ class PartialDataset(DerivedDataset[T_co, T_co]):
 
     def get(self, index: int) -> T_co:
         """The item of the other dataset at start + index. Raises as Dataset.get."""
-        return self.dataset.get(self.start + self.check_index(index))
+        return self.dataset._read(self.start + self.check_index(index))
 
     def get_many(self, indices: Indices) -> list[T_co]:
         """One ``get_many`` of the other dataset. Raises as Dataset.get_many."""
         return self.dataset.get_many(self.check_indices(indices) + self.start)
+
+    def origin(self, index: int) -> ItemOrigin:
+        """That of start + index in the other dataset."""
+        return self.dataset.origin(self.start + index)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -248,11 +266,15 @@ class SelectionDataset(DerivedDataset[T_co, T_co]):
 
     def get(self, index: int) -> T_co:
         """The item of the other dataset at ``indices[index]``. Raises as Dataset.get."""
-        return self.dataset.get(int(self.indices[self.check_index(index)]))
+        return self.dataset._read(int(self.indices[self.check_index(index)]))
 
     def get_many(self, indices: Indices) -> list[T_co]:
         """One ``get_many`` of the other dataset. Raises as Dataset.get_many."""
         return self.dataset.get_many(self.indices[self.check_indices(indices)])
+
+    def origin(self, index: int) -> ItemOrigin:
+        """That of ``indices[index]`` in the other dataset."""
+        return self.dataset.origin(int(self.indices[index]))
 
     @cached_property
     def fingerprint(self) -> str:

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -70,11 +71,15 @@ class BatchMaker(Generic[T, B]):
             raise BatchError(f"{self._place(number)}: {type(error).__name__}: {error}") from error
 
     def _place(self, number: int) -> str:
+        """The batch, and its items as their sources count them."""
         indices = self.plan[number].tolist()
-        named = ", ".join(map(str, indices[:NAMED_ITEMS]))
+        origins = [self.dataset.origin(index) for index in indices[:NAMED_ITEMS]]
+        parts = [
+            f"{source}, items {', '.join(str(origin.index) for origin in group)}"
+            for source, group in groupby(origins, key=lambda origin: origin.source)
+        ]
         more = "" if len(indices) <= NAMED_ITEMS else f" and {len(indices) - NAMED_ITEMS} more"
-        of = f"{self.dataset.source_id}, items {named}{more}"
-        return f"batch {number} of epoch {self.plan.epoch} ({of})"
+        return f"batch {number} of epoch {self.plan.epoch} ({'; '.join(parts)}{more})"
 
 
 class BatchIterator(Iterator[B]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import SupportsIndex
 
@@ -30,6 +31,9 @@ class EpochPlan:
         if not 0 <= at < len(self):
             raise IndexError(f"epoch {self.epoch} has {len(self)} batches, there is no batch {at}")
         return self.order[at * self.batch_size : (at + 1) * self.batch_size]
+
+    def __iter__(self) -> Iterator[IndexArray]:
+        return (self[number] for number in range(len(self)))
 
     @property
     def num_items(self) -> int:

@@ -12,7 +12,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from ruda.data.dataset import Dataset, DerivedDataset, IndexArray, Indices, SelectionDataset
+from ruda.data.dataset import (
+    Dataset,
+    DerivedDataset,
+    IndexArray,
+    Indices,
+    ItemOrigin,
+    SelectionDataset,
+)
 from ruda.data.features import Feature
 from ruda.data.fingerprint import fingerprint
 from ruda.data.sampler import check_seed, derive, draws, permutation
@@ -48,13 +55,17 @@ class MapperDataset(DerivedDataset[S, T]):
 
     def get(self, index: int) -> T:
         """The mapped item. Raises as Dataset.get, and ItemError where the mapper fails."""
-        return self._map(self.check_index(index), self.dataset.get(index))
+        return self._map(self.check_index(index), self.dataset._read(index))
 
     def get_many(self, indices: Indices) -> list[T]:
         """One ``get_many`` below, then the mapper on each item. Raises as ``get``."""
         chosen = self.check_indices(indices)
         items = self.dataset.get_many(chosen)
         return [self._map(int(i), item) for i, item in zip(chosen, items, strict=True)]
+
+    def origin(self, index: int) -> ItemOrigin:
+        """That of the item below."""
+        return self.dataset.origin(index)
 
     @property
     def features(self) -> Mapping[str, Feature]:
@@ -72,10 +83,11 @@ class MapperDataset(DerivedDataset[S, T]):
         except (RudaError, Cancelled):
             raise
         except Exception as error:
+            origin = self.origin(index)
             raise ItemError(
                 f"{self.name} raised {type(error).__name__}: {error}",
-                index=index,
-                source=self.source_id,
+                index=origin.index,
+                source=origin.source,
             ) from error
 
 
@@ -94,7 +106,7 @@ class ComposedDataset(Dataset[T]):
     def get(self, index: int) -> T:
         """The item of the dataset that this index falls into. Raises as Dataset.get."""
         part, local = self._locate(np.array([self.check_index(index)], dtype=np.int64))
-        return self.datasets[int(part[0])].get(int(local[0]))
+        return self.datasets[int(part[0])]._read(int(local[0]))
 
     def get_many(self, indices: Indices) -> list[T]:
         """One ``get_many`` for each dataset concerned; the items come back in request order."""
@@ -106,6 +118,11 @@ class ComposedDataset(Dataset[T]):
             items = self.datasets[int(part)].get_many(locals_[places])
             found.update(zip(places.tolist(), items, strict=True))
         return [found[place] for place in range(chosen.size)]
+
+    def origin(self, index: int) -> ItemOrigin:
+        """That of the dataset which this index falls into."""
+        part, local = self._locate(np.array([index], dtype=np.int64))
+        return self.datasets[int(part[0])].origin(int(local[0]))
 
     @property
     def features(self) -> Mapping[str, Feature]:

@@ -13,6 +13,7 @@ from ruda.data import (
     Feature,
     FeatureKind,
     InMemDataset,
+    ItemOrigin,
     MapperDataset,
     SamplerDataset,
     ShuffledDataset,
@@ -99,6 +100,52 @@ def test_wrappers_pass_groups_down() -> None:
     stack = MapperDataset(ShuffledDataset(source, 42)[2:], Times())
     assert stack.get_many([0, 1, 0]) == [18, 12, 18]
     assert source.asked == [[9, 6, 9]]
+
+
+class Fragile(Dataset[int]):
+    """Item 6 cannot be read."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+
+    def __len__(self) -> int:
+        return 10
+
+    @property
+    def source_id(self) -> str:
+        return self.source
+
+    def get(self, index: int) -> int:
+        if self.check_index(index) == 6:
+            raise OSError("gone")
+        return index
+
+
+# 6 is at index 3 of the shuffled dataset.
+VIEWS = [
+    pytest.param(lambda d: d[4:], 2, id="part"),
+    pytest.param(lambda d: d[4:][1:], 1, id="part of a part"),
+    pytest.param(lambda d: d[[1, 6]], 1, id="selection"),
+    pytest.param(lambda d: ShuffledDataset(d, 42), 3, id="shuffled"),
+    pytest.param(lambda d: MapperDataset(ShuffledDataset(d, 42), Times()), 3, id="mapped"),
+    pytest.param(lambda d: ComposedDataset([numbers(5), d]), 11, id="composed"),
+]
+
+
+@pytest.mark.parametrize(("view", "index"), VIEWS)
+def test_an_error_names_the_item_of_the_source(view: Any, index: int) -> None:
+    dataset = view(Fragile("rows.csv"))
+    reads = (dataset.get, dataset.try_get, lambda i: dataset.get_many([i]), lambda i: dataset[i])
+    for read in reads:
+        with pytest.raises(ItemError, match=r"^rows\.csv, item 6: OSError: gone$"):
+            read(index)
+    assert dataset.origin(index) == ItemOrigin("rows.csv", 6)
+
+
+def test_a_failing_mapper_names_the_item_of_the_source() -> None:
+    dataset = MapperDataset(ShuffledDataset(numbers(10, source_id="rows"), 42), broken)
+    with pytest.raises(ItemError, match=r"^rows, item 6: .*broken raised KeyError: 6$"):
+        dataset.get(3)
 
 
 def test_composed_finds_items_at_the_borders() -> None:
