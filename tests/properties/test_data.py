@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import json
+import struct
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +22,9 @@ from ruda.data import (
     SelectionDataset,
     WindowsDataset,
     permutation,
+    read_idx,
 )
+from ruda.errors import FormatError
 from ruda.testing import ListBatcher
 
 seeds = st.integers(0, (1 << 64) - 1)
@@ -178,3 +184,27 @@ def test_windows_are_all_that_fit(length: int, size: int, stride: int, dilation:
     ]
     assert list(windows) == expected
     assert len(windows) == len(expected)
+
+
+@given(data=st.data(), packed=st.booleans())
+def test_damaged_idx_files_are_refused_or_read_never_anything_else(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, packed: bool
+) -> None:
+    shape = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))
+    code = data.draw(st.sampled_from([0x08, 0x09, 0x0B, 0x0C, 0x0D, 0x0E]))
+    size = {0x08: 1, 0x09: 1, 0x0B: 2, 0x0C: 4, 0x0D: 4, 0x0E: 8}[code]
+    content = bytes([0, 0, code, len(shape)]) + struct.pack(f">{len(shape)}I", *shape)
+    content += bytes(int(np.prod(shape)) * size)
+    content = gzip.compress(content, mtime=0) if packed else content
+    at = data.draw(st.integers(0, len(content) - 1))
+    damaged = data.draw(
+        st.sampled_from([content, content[:at], content[:at] + b"\xff" + content[at + 1 :]])
+    )
+    path = tmp_path_factory.mktemp("idx") / "a"
+    path.write_bytes(damaged)
+    found: np.ndarray | None = None
+    with contextlib.suppress(FormatError):
+        found = read_idx(path)
+    if damaged == content:
+        assert found is not None
+        assert found.shape == tuple(shape)

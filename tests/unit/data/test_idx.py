@@ -283,6 +283,11 @@ def test_files_that_do_not_belong_together(
     assert type(caught.value) is DatasetError
 
 
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileAccessError, match="cannot be listed: No such file"):
+        IdxDataset.open(tmp_path / "none")
+
+
 def test_a_folder_without_images(tmp_path: Path) -> None:
     write_idx(tmp_path / "train-labels-idx1-ubyte", LABELS)
     with pytest.raises(DatasetError, match="no file is called like train-images-idx3-ubyte"):
