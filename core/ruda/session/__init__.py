@@ -60,18 +60,13 @@ from ruda.session.pages.save import (
     SavePlanPage,
     cast_text,
     dtype_shares,
+    save_lines,
     save_plan_page,
     saved_page,
 )
 from ruda.session.pages.status import StatusLook, is_problem, status_look
-from ruda.session.pages.tensors import (
-    SortKey,
-    TensorPage,
-    TensorRow,
-    TensorTable,
-    tensor_page,
-    tensor_table,
-)
+from ruda.session.pages.tensors import SortKey as SortKey
+from ruda.session.pages.tensors import TensorPage, TensorRow, TensorTable, tensor_page, tensor_table
 from ruda.session.recents import Recent, Recents, add_recent, read_recents, remove_recent
 from ruda.session.restore import (
     DocumentState,
@@ -165,7 +160,6 @@ __all__ = [
     "SettingInfo",
     "Settings",
     "SettingsFile",
-    "SortKey",
     "StateFile",
     "StatusLook",
     "Target",
@@ -217,6 +211,7 @@ __all__ = [
     "run_batch",
     "run_command",
     "run_page",
+    "save_lines",
     "save_plan_page",
     "saved_page",
     "scan_tensor",

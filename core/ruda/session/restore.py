@@ -135,9 +135,3 @@ def _document_state(document: Document, *, dirty: bool) -> DocumentState:
         top_level_key=document.top_level_key,
         dirty=dirty,
     )
-
-
-# Former names, until every caller uses the front door.
-capture = capture_session
-recipe_of = recipe_of_state
-target_of = target_of_state

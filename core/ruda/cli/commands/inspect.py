@@ -14,7 +14,7 @@ from ruda.cli.terminal import monitor, printable, say, table
 if TYPE_CHECKING:
     from ruda.progress import Monitor
     from ruda.store import TensorIndex, TensorSnapshot, TreeNode
-    from ruda.tensor import TensorStats
+    from ruda.tensor import DType, TensorStats
 
 TREE_DEPTH = 3
 TREE_WIDTH = 24
@@ -106,7 +106,7 @@ def _object(
     for snapshot in chosen:
         entry: dict[str, Any] = {
             "key": snapshot.key,
-            "dtype": snapshot.dtype.label,
+            "dtype": _dtype_name(snapshot.dtype),
             "shape": list(snapshot.shape),
             "bytes": snapshot.nbytes,
         }
@@ -125,6 +125,13 @@ def _object(
         "unsafe": list(index.unsafe),
         "notes": list(index.notes),
     }
+
+
+def _dtype_name(dtype: DType) -> str:
+    """Name of the values; how wide a bool is stored is a matter of the file."""
+    from ruda.tensor import Kind
+
+    return "bool" if dtype.kind is Kind.BOOL else dtype.label
 
 
 def _stats_object(stats: TensorStats) -> dict[str, Any]:

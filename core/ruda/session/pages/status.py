@@ -16,7 +16,7 @@ class StatusLook:
     meaning: str
 
 
-LOOKS = {
+_LOOKS = {
     Status.APPLIED: StatusLook("Applied", "●", "the target takes this tensor"),
     Status.SKIPPED: StatusLook("Skipped", "◐", "a filter or your decision left it out"),
     Status.MISSING: StatusLook(
@@ -29,7 +29,7 @@ LOOKS = {
 
 def status_look(status: Status) -> StatusLook:
     """How a status is shown, the same words and shapes everywhere."""
-    return LOOKS[status]
+    return _LOOKS[status]
 
 
 def is_problem(status: Status) -> bool:
