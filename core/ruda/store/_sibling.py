@@ -23,6 +23,9 @@ from ruda.errors import SaveError
 Replace = Callable[[Path, Path], None]
 
 BUFFER_BYTES = 256 << 10
+WRITEBACK_BYTES = 8 << 20
+"""The disk is set to work each time this much was written, so that the last sync waits less."""
+
 RENAME_PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
 """Seconds to wait before each further attempt to rename over a file that is in use."""
 
@@ -41,6 +44,7 @@ class Sibling:
         remove_stale(target.parent)
         self.path = target.parent / _temporary_name(target.name)
         self._renamed = False
+        self._written = self._under_way = 0
         self._before = _status(target)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -65,6 +69,14 @@ class Sibling:
         with suppress(OSError):
             self.path.unlink()
 
+    def write(self, piece: bytes | memoryview) -> None:
+        """Append bytes. Raises OSError from the disk, which may concern earlier bytes."""
+        self.file.write(piece)
+        self._written += len(piece)
+        if self._written - self._under_way >= WRITEBACK_BYTES:
+            _advise_unneeded(self.file.fileno(), self._under_way, self._written - self._under_way)
+            self._under_way = self._written
+
     def finish(self, *, forget: bool) -> None:
         """Flush, take over the old file's permissions, and wait until the bytes are on the disk.
 
@@ -74,8 +86,8 @@ class Sibling:
         if self._before is not None:
             _take_over(self.file.fileno(), self._before)
         os.fsync(self.file.fileno())
-        if forget and hasattr(os, "posix_fadvise"):
-            os.posix_fadvise(self.file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        if forget:
+            _advise_unneeded(self.file.fileno(), 0, 0)
 
     def rename_over(
         self,
@@ -192,6 +204,13 @@ def _is_running(process: int) -> bool:
     except OSError:
         return True
     return True
+
+
+def _advise_unneeded(handle: int, offset: int, count: int) -> None:
+    """Linux begins to write dirty pages of the range at once, and forgets the clean ones."""
+    if hasattr(os, "posix_fadvise"):
+        with suppress(OSError):
+            os.posix_fadvise(handle, offset, count, os.POSIX_FADV_DONTNEED)
 
 
 def _sync_folder(folder: Path) -> None:

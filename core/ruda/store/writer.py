@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Protocol
 
 from ruda.errors import SaveError
 from ruda.progress import SILENT, Monitor, Progress
@@ -105,11 +105,15 @@ class _Record:
     casts: dict[str, CastCounts] = field(default_factory=dict)
 
 
+class _Sink(Protocol):
+    def write(self, piece: bytes | memoryview, /) -> object: ...
+
+
 class _Stream:
     """Writes header, tensors and zeros to one sink, counting every byte."""
 
     def __init__(
-        self, sink: BinaryIO, file_size: int, monitor: Monitor, *, digests: bool = False
+        self, sink: _Sink, file_size: int, monitor: Monitor, *, digests: bool = False
     ) -> None:
         self.position = 0
         self.record = _Record()
@@ -172,7 +176,7 @@ class _Stream:
 
 
 def _fill(plan: SavePlan, sibling: Sibling, monitor: Monitor, *, digests: bool) -> _Record:
-    stream = _Stream(sibling.file, plan.file_size, monitor, digests=digests)
+    stream = _Stream(sibling, plan.file_size, monitor, digests=digests)
     monitor.check()
     stream.write_all(plan.header, plan.entries)
     try:
