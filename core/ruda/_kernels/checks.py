@@ -21,10 +21,10 @@ def take_array(values: object, name: str, allowed: tuple[np.dtype[Any], ...] = (
     """
     if not isinstance(values, np.ndarray):
         raise DTypeError(f"{name} is a {type(values).__name__}; expected a NumPy array")
-    if allowed and values.dtype.newbyteorder("=") not in allowed:
+    if allowed and values.dtype not in allowed and values.dtype.newbyteorder("=") not in allowed:
         expected = " or ".join(str(d) for d in allowed)
         raise DTypeError(f"{name} has dtype {values.dtype}; expected {expected}")
-    return np.asarray(values)  # drops subclasses: a masked array would lose its mask in silence
+    return values if type(values) is np.ndarray else np.asarray(values)
 
 
 def take_flat(values: Array) -> Array:
@@ -34,7 +34,8 @@ def take_flat(values: Array) -> Array:
 
 def is_plain(array: Array) -> bool:
     """Whether a kernel can take the array: C-contiguous, aligned, native byte order."""
-    return bool(array.dtype.isnative and array.flags.aligned and array.flags.c_contiguous)
+    flags = array.flags
+    return bool(flags.c_contiguous and flags.aligned and array.dtype.isnative)
 
 
 def take_plain(piece: Array) -> Array:
@@ -59,13 +60,14 @@ def take_out(
     array = take_array(out, "out", allowed)
     if array.shape != shape:
         raise ShapeError(f"out has shape {array.shape}; expected {shape}")
+    flags = array.flags
     if not array.dtype.isnative:
         raise LayoutError(f"out has dtype {array.dtype.str} in foreign byte order; expected native")
-    if not array.flags.writeable:
+    if not flags.writeable:
         raise LayoutError("out is read-only; pass an array that may be written")
-    if not array.flags.c_contiguous:
+    if not flags.c_contiguous:
         raise LayoutError(f"out has strides {array.strides}; expected a C-contiguous array")
-    if not array.flags.aligned:
+    if not flags.aligned:
         raise LayoutError(
             f"out starts at address {array.ctypes.data:#x}, which is not a multiple of "
             f"{array.dtype.alignment}; pass an aligned array"

@@ -119,8 +119,9 @@ def _narrow(
     result = take_out(out, given.shape, (kind, U16), given)
     source, target = take_flat(given), result.reshape(-1).view(U16)
 
-    def piece(cut: slice) -> NarrowCounts:
-        return NarrowCounts(*narrow(take_plain(source[cut]), target[cut]))
+    def piece(cut: slice) -> tuple[int, int, int]:
+        return narrow(take_plain(source[cut]), target[cut])
 
-    counts = in_pieces(piece, source.size, item_bytes=6)
-    return result.view(kind), sum(counts, NarrowCounts())
+    losses = in_pieces(piece, source.size, item_bytes=6)
+    counts = NarrowCounts(*map(sum, zip(*losses, strict=True)))
+    return (result if result.dtype == kind else result.view(kind)), counts

@@ -89,7 +89,7 @@ def moments(values: Array) -> Moments:
         parts = in_pieces(
             lambda cut: _in_blocks(source[cut]), source.size, item_bytes=given.dtype.itemsize
         )
-    return sum(parts, Moments())
+    return sum(parts[1:], parts[0]) if parts else Moments()
 
 
 def histogram(values: Array, low: float, high: float, bins: int) -> Array:

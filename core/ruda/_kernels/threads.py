@@ -87,6 +87,8 @@ def in_pieces(task: Callable[[slice], T], length: int, item_bytes: int) -> list[
     ``item_bytes`` is what one item reads and writes. One piece runs in the calling thread, several
     run on the pool. The task must write only inside its own slice.
     """
+    if 0 < length * item_bytes <= PIECE_BYTES:
+        return [task(slice(0, length))]
     step = max(1, PIECE_BYTES // max(1, item_bytes))
     cuts = [slice(at, min(at + step, length)) for at in range(0, length, step)]
     count = thread_count()
