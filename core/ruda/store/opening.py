@@ -8,7 +8,6 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from ruda.errors import (
-    FileAccessError,
     SettingError,
     TruncatedFileError,
     UnknownFormatError,
@@ -16,13 +15,20 @@ from ruda.errors import (
 from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile
 from ruda.store.format import HEAD_BYTES, ModelFormat
+from ruda.store.formats.numpy_files import NumpyFormat
 from ruda.store.formats.pytorch import PytorchFormat
 from ruda.store.formats.rudapack import RudapackFormat
 from ruda.store.formats.safetensors import SafetensorsFormat
+from ruda.store.formats.sharded import index_of, open_sharded, weights_in
 from ruda.store.index import TensorIndex
 
 ENTRY_POINTS = "ruda.formats"
-BUILT_IN: tuple[ModelFormat, ...] = (SafetensorsFormat(), RudapackFormat(), PytorchFormat())
+BUILT_IN: tuple[ModelFormat, ...] = (
+    SafetensorsFormat(),
+    RudapackFormat(),
+    PytorchFormat(),
+    NumpyFormat(),
+)
 
 
 def available_formats() -> tuple[ModelFormat, ...]:
@@ -56,11 +62,24 @@ def open_store(
 ) -> TensorIndex:
     """Open any weight file by its content; reads headers only. Close the index when done.
 
+    A folder with one set of weights, an index of shards, or any shard of it opens the whole set.
     ``top_level_key`` takes one part of a PyTorch checkpoint, such as ``state_dict``.
     Raises FileAccessError, UnknownFormatError saying what the file is instead, or the
     FormatError of its format.
     """
     path = Path(path)
+    if path.is_dir():
+        path = weights_in(path)
+    index = index_of(path)
+    if index is not None:
+        return open_sharded(index, open_file, monitor=monitor)
+    return open_file(path, top_level_key=top_level_key, monitor=monitor)
+
+
+def open_file(
+    path: Path, *, top_level_key: str | None = None, monitor: Monitor = SILENT
+) -> TensorIndex:
+    """Open one file by its content, also if it is a shard of a set. Raises like ``open_store``."""
     head, size = _head(path)
     if not size:
         raise TruncatedFileError(
@@ -78,10 +97,6 @@ def open_store(
 
 
 def _head(path: Path) -> tuple[bytes, int]:
-    if path.is_dir():
-        raise FileAccessError(
-            "is a folder, and a file is needed; name the file inside it", path=path
-        )
     with ByteFile(path) as file:
         return file.read_at(0, min(HEAD_BYTES, file.size)), file.size
 
@@ -129,7 +144,6 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"Rar!", "is a RAR archive; unpack it first"),
     (b"GGUF", "is a GGUF file, which this version of Ruda does not read"),
     (b"\x89HDF\r\n\x1a\n", "is an HDF5 file, which this version of Ruda does not read"),
-    (b"\x93NUMPY", "is a NumPy array, which this version of Ruda does not read"),
     (b"%PDF", "is a PDF document, not a weight file"),
     (b"\x89PNG", "is a PNG picture, not a weight file"),
     (b"\xff\xd8\xff", "is a JPEG picture, not a weight file"),

@@ -26,12 +26,17 @@ _U63_END = 1 << 63
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StorageRef:
-    """A run of memory that tensors view. ``dtype`` is None for an untyped one, counted in bytes."""
+    """A run of memory that tensors view. ``dtype`` is None for an untyped one, counted in bytes.
+
+    ``start`` is the element of the stored run at which this one begins: very old files have
+    storages that are parts of others.
+    """
 
     key: str
     dtype: DType | None
     numel: int
     location: str
+    start: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -87,10 +92,61 @@ def element_bytes(dtype: DType) -> int:
     return 1 if dtype.kind is Kind.PACKED else dtype.itemsize
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseRef:
+    """A tensor stored as its non-zero values: ``rows`` and ``columns`` say where they go.
+
+    COO has one (axes, n) table of places in ``rows``; CSR and CSC have compressed ``rows``
+    (columns for CSC) and plain ``columns`` (rows).
+    """
+
+    layout: str
+    rows: TensorRef
+    columns: TensorRef | None
+    values: TensorRef
+    shape: tuple[int, ...]
+
+    @property
+    def dtype(self) -> DType:
+        """Element type of the values."""
+        return self.values.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the dense form."""
+        return count_elements(self.shape, "a sparse tensor") * element_bytes(self.dtype)
+
+
+def sparse(layout: str, parts: Any) -> SparseRef:
+    """A checked sparse tensor. Raises FormatError for layouts that are not read, or odd parts."""
+    if not isinstance(parts, tuple):
+        raise HeaderError("a sparse tensor has no parts")
+    rows, columns, values, shape = (parts[0], None, *parts[1:3]) if "coo" in layout else parts[:4]
+    if layout not in ("torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc"):
+        raise UnsupportedContentError(
+            f"a tensor has the layout {layout!r}, which Ruda does not read"
+        )
+    for part in (rows, values) if columns is None else (rows, columns, values):
+        if not isinstance(part, TensorRef):
+            raise HeaderError("a part of a sparse tensor is no tensor")
+    for part in (rows,) if columns is None else (rows, columns):
+        if part.dtype not in (DType.I64, DType.I32):
+            raise HeaderError(f"the places in a sparse tensor are {part.dtype}, expected i64")
+    made = SparseRef(layout, rows, columns, values, _sizes("shape", shape))
+    stored = rows.nbytes + values.nbytes
+    if made.nbytes > max(MAX_EXPANDED_BYTES, MAX_EXPANSION * stored):
+        raise UnsupportedContentError(
+            f"the dense form of a sparse tensor would fill {made.nbytes} bytes out of {stored}"
+        )
+    return made
+
+
 class TorchBuilder:
     """Computes the calls that PyTorch writes into pickles, and remembers the storages it met."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, inline: bool = False) -> None:
+        """``inline`` allows a persistent id's fields in the place of the storage itself."""
+        self.inline = inline
         self.storages: dict[str, StorageRef] = {}
         self.notes: list[str] = []
         self.machine: PickleMachine | None = None
@@ -110,6 +166,7 @@ class TorchBuilder:
             "torch._tensor._rebuild_from_type_v2": self._from_type,
             "torch._utils._rebuild_meta_tensor_no_storage": self._meta,
             "torch.serialization._get_layout": lambda args: str(args[0]),
+            "torch._utils._rebuild_sparse_tensor": self._sparse,
         }
         for name in _UNREAD:
             made[f"torch._utils.{name}"] = _unread(name)
@@ -144,9 +201,10 @@ class TorchBuilder:
             raise HeaderError(f"storage {key!r} has a location that is no text")
         if type(numel) is not int or not 0 <= numel < _U63_END:
             raise OffsetError(f"storage {key!r} claims {numel!r} elements")
-        return self._register(StorageRef(key, storage_dtype(cls), numel, location))
+        part = pid[5] if len(pid) == 6 else None
+        return part_of(self.register(StorageRef(key, storage_dtype(cls), numel, location)), part)
 
-    def _register(self, ref: StorageRef) -> StorageRef:
+    def register(self, ref: StorageRef) -> StorageRef:
         known = self.storages.setdefault(ref.key, ref)
         if known.dtype is not ref.dtype:
             raise HeaderError(
@@ -162,6 +220,8 @@ class TorchBuilder:
 
     def _tensor(self, args: tuple[Any, ...]) -> TensorRef:
         storage, offset, shape, strides = args[:4]
+        if self.inline and isinstance(storage, tuple):
+            storage = self.storage(storage)
         if not isinstance(storage, StorageRef) or storage.dtype is None:
             raise HeaderError("a tensor has no typed storage")
         return view(storage, storage.dtype, offset, shape, strides)
@@ -178,13 +238,18 @@ class TorchBuilder:
             raise HeaderError("a tensor of a class is rebuilt outside a pickle")
         return self.machine.call(func, inner)
 
+    def _sparse(self, args: tuple[Any, ...]) -> SparseRef:
+        layout, parts = args[:2]
+        made = sparse(str(layout), parts)
+        self.notes.append(f"a tensor is stored as {layout}; it is listed and read in dense form")
+        return made
+
     def _meta(self, args: tuple[Any, ...]) -> Opaque:
         self.notes.append("a meta tensor has a shape and no values; it is not listed")
         return Opaque("torch.Tensor on the meta device")
 
 
 _UNREAD = (
-    "_rebuild_sparse_tensor",
     "_rebuild_sparse_csr_tensor",
     "_rebuild_qtensor",
     "_rebuild_nested_tensor",
@@ -231,6 +296,21 @@ def torch_dtype(name: Any) -> DType:
     return found
 
 
+def part_of(root: StorageRef, part: Any) -> StorageRef:
+    """The part (key, first element, number of elements) of a storage; the whole for None."""
+    if part is None:
+        return root
+    if not isinstance(part, tuple) or len(part) != 3 or any(type(n) is not int for n in part[1:]):
+        raise HeaderError(f"a part of storage {root.key!r} has unexpected fields")
+    _, start, numel = part
+    if start < 0 or numel < 0 or start + numel > root.numel:
+        raise OffsetError(
+            f"a part of storage {root.key!r} has the elements {start} to {start + numel} of "
+            f"{root.numel}"
+        )
+    return StorageRef(root.key, root.dtype, numel, root.location, start)
+
+
 def view(storage: StorageRef, dtype: DType, offset: Any, shape: Any, strides: Any) -> TensorRef:
     """A checked view. Raises OffsetError if any element lies outside the storage."""
     shape, strides = _sizes("shape", shape), _sizes("strides", strides)
@@ -241,7 +321,7 @@ def view(storage: StorageRef, dtype: DType, offset: Any, shape: Any, strides: An
     if len(shape) > MAX_RANK:
         raise UnsupportedContentError(f"a tensor has {len(shape)} axes, the limit is {MAX_RANK}")
     count_elements(shape, f"a view of storage {storage.key!r}")
-    ref = TensorRef(storage, dtype, offset, shape, strides)
+    ref = TensorRef(storage, dtype, offset + storage.start, shape, strides)
     have = storage.nbytes // element_bytes(dtype)
     if ref.span and offset + ref.span > have:
         raise OffsetError(

@@ -13,7 +13,7 @@ from typing import Any
 from ruda.errors import HeaderError, KeyCollisionError, UnsupportedContentError
 from ruda.store.formats._pickle_names import GlobalName
 from ruda.store.formats._pickle_values import Opaque
-from ruda.store.formats._torch_rebuild import StorageRef, TensorRef
+from ruda.store.formats._torch_rebuild import SparseRef, StorageRef, TensorRef
 from ruda.store.index import TreeNode
 
 ROOT_KEY = "<root>"
@@ -48,7 +48,7 @@ class Walk:
     """
 
     def __init__(self, work: int) -> None:
-        self.tensors: list[tuple[str, TensorRef]] = []
+        self.tensors: list[tuple[str, TensorRef | SparseRef]] = []
         self.notes: list[str] = []
         self._left = FREE_STEPS + STEPS_PER_WORK * work
         self._limit = self._left
@@ -89,7 +89,7 @@ class Walk:
 
     def _enter(self, name: str, value: Any, frames: list[_Frame]) -> TreeNode | None:
         """The node of a leaf; None after opening a frame for a container."""
-        if isinstance(value, TensorRef):
+        if isinstance(value, (TensorRef, SparseRef)):
             self._add(value)
             return TreeNode(name, "tensor", f"{value.dtype} {list(value.shape)}", value.nbytes)
         described = self._describe(value)
@@ -109,7 +109,7 @@ class Walk:
         frames.append(_Frame(name, kind, summary, value, children))
         return None
 
-    def _add(self, ref: TensorRef) -> None:
+    def _add(self, ref: TensorRef | SparseRef) -> None:
         key = ".".join(self._path) or ROOT_KEY
         if key in self._places:
             raise KeyCollisionError(

@@ -19,15 +19,17 @@ from ruda.errors import (
     OffsetError,
     TruncatedFileError,
     UnknownFormatError,
-    UnsupportedContentError,
 )
 from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile
 from ruda.store.format import located
 from ruda.store.formats._pickle import PickleMachine
+from ruda.store.formats._tar import is_tar
 from ruda.store.formats._torch_legacy import is_legacy, read_legacy, run_at
-from ruda.store.formats._torch_rebuild import StorageRef, TensorRef, TorchBuilder
+from ruda.store.formats._torch_rebuild import SparseRef, StorageRef, TensorRef, TorchBuilder
 from ruda.store.formats._torch_source import MemberBytes, StorageBytes, ViewSource
+from ruda.store.formats._torch_sparse import SparseSource
+from ruda.store.formats._torch_tar import read_tar
 from ruda.store.formats._torch_tree import Walk, segment
 from ruda.store.formats._zip import LOCAL_MAGIC, STORED, ZipDirectory
 from ruda.store.index import TensorIndex
@@ -66,7 +68,7 @@ class PytorchFormat:
         if head[:4] == LOCAL_MAGIC:
             name_size = int.from_bytes(head[26:28], "little")
             return not head[30 : 30 + name_size].endswith(b".npy")
-        if head[:2] == b"\x80\x02" and is_legacy(head):
+        if is_tar(head) or is_legacy(head):
             return True
         return head[:1] == b"\x80" and head[1:2] in b"\x02\x03\x04\x05" and len(head) > 2
 
@@ -98,10 +100,9 @@ class PytorchFormat:
         if head[:4] == LOCAL_MAGIC:
             return self._read_zip(file, monitor)
         if is_legacy(head):
-            found = read_legacy(file, self.pickle_limit, monitor)
-            return Checkpoint(**found)
-        if head[257:262] == b"ustar":
-            raise UnsupportedContentError("is a tar archive, which Ruda does not read as a model")
+            return Checkpoint(**read_legacy(file, self.pickle_limit, monitor))
+        if is_tar(head):
+            return Checkpoint(**read_tar(file, self.pickle_limit, monitor))
         return self._read_plain(file, monitor)
 
     def _read_zip(self, file: ByteFile, monitor: Monitor) -> Checkpoint:
@@ -193,16 +194,16 @@ def _index(found: Checkpoint, file: ByteFile, name: str) -> TensorIndex:
     )
 
 
-def _snapshots(tensors: list[tuple[str, TensorRef]], found: Checkpoint) -> list[TensorSnapshot]:
+def _snapshots(
+    tensors: list[tuple[str, TensorRef | SparseRef]], found: Checkpoint
+) -> list[TensorSnapshot]:
     owners = Owners()
     made: list[TensorSnapshot] = []
     for key, ref in tensors:
-        storage = found.storages.get(ref.storage.key)
-        if storage is None:
-            raise HeaderError(
-                f"{key!r} needs storage {ref.storage.key!r}, which is not in the file"
-            )
-        source = ViewSource(storage, ref, found.big_endian)
+        if isinstance(ref, SparseRef):
+            made.append(_sparse(key, ref, found))
+            continue
+        source = _source(key, ref, found)
         made.append(
             TensorSnapshot(
                 key=key,
@@ -215,6 +216,23 @@ def _snapshots(tensors: list[tuple[str, TensorRef]], found: Checkpoint) -> list[
             )
         )
     return made
+
+
+def _source(key: str, ref: TensorRef, found: Checkpoint) -> ViewSource:
+    storage = found.storages.get(ref.storage.key)
+    if storage is None:
+        raise HeaderError(f"{key!r} needs storage {ref.storage.key!r}, which is not in the file")
+    return ViewSource(storage, ref, found.big_endian)
+
+
+def _sparse(key: str, ref: SparseRef, found: Checkpoint) -> TensorSnapshot:
+    columns = None if ref.columns is None else _source(key, ref.columns, found)
+    source = SparseSource(
+        ref, _source(key, ref.rows, found), columns, _source(key, ref.values, found)
+    )
+    return TensorSnapshot(
+        key=key, dtype=ref.dtype, shape=ref.shape, nbytes=ref.nbytes, source=source
+    )
 
 
 class Owners:

@@ -1,0 +1,162 @@
+"""Opening a set of shards as one: by its index file, its folder, or any shard of it.
+
+The index (``*.index.json``) maps keys to file names. It is checked both ways: a key that its shard
+lacks and a file that is not there are refused, a tensor that the index forgot gets a note.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ruda.errors import FileAccessError, HeaderError, UnknownFormatError
+from ruda.progress import SILENT, Monitor, track
+from ruda.store.bytefile import ByteFile
+from ruda.store.index import TensorIndex
+from ruda.store.snapshot import TensorSnapshot
+
+INDEX_SUFFIX = ".index.json"
+INDEX_LIMIT = 512 << 20
+_SHARD = re.compile(r"(?P<stem>.+)-\d+-of-\d+(?P<suffix>\.\w+)$")
+_WEIGHTS = (".safetensors", ".bpk", ".pt", ".pth", ".bin", ".ckpt")
+
+Opener = Callable[[Path], TensorIndex]
+
+
+def index_of(path: Path) -> Path | None:
+    """The index file that a path stands for: itself, or the one beside a shard; else None."""
+    if path.name.endswith(INDEX_SUFFIX):
+        return path
+    found = _SHARD.fullmatch(path.name)
+    if found is None:
+        return None
+    beside = path.with_name(f"{found['stem']}{found['suffix']}{INDEX_SUFFIX}")
+    return beside if beside.is_file() else None
+
+
+def weights_in(folder: Path) -> Path:
+    """The index file or the only weight file in a folder.
+
+    Raises FileAccessError naming what there is where that is not one thing.
+    """
+    try:
+        names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
+    except OSError as error:
+        raise FileAccessError(
+            f"cannot be listed: {error.strerror or error}", path=folder
+        ) from error
+    indexes = [name for name in names if name.endswith(INDEX_SUFFIX)]
+    files = [name for name in names if name.endswith(_WEIGHTS)]
+    for found in (indexes, [name for name in files if name.endswith(".safetensors")], files):
+        if len(found) == 1:
+            return folder / found[0]
+    listed = ", ".join((indexes or files)[:5])
+    what = f"with several weight files ({listed})" if listed else "without a weight file"
+    raise FileAccessError(f"is a folder {what}; name the file to open", path=folder)
+
+
+def open_sharded(index: Path, opener: Opener, *, monitor: Monitor = SILENT) -> TensorIndex:
+    """All shards of an index file as one index, in the order of shards and of data in them.
+
+    ``opener`` opens one shard. ``extra`` has ``index_metadata``; ``shards`` their paths.
+    Raises HeaderError for an index that is wrong, FileAccessError for a shard that is not there.
+    """
+    listed, about = _read(index)
+    shards = [index.with_name(name) for name in dict.fromkeys(listed.values())]
+    opened: list[TensorIndex] = []
+    try:
+        for shard in track(shards, monitor, "shards", len(shards)):
+            if not shard.is_file():
+                raise FileAccessError(
+                    f"names the shard {shard.name}, which is not beside it; get that file, too",
+                    path=index,
+                )
+            opened.append(opener(shard))
+        snapshots, notes = _joined(index, listed, shards, opened)
+        return TensorIndex.of(
+            snapshots,
+            format=opened[0].format if opened else "safetensors",
+            path=index,
+            metadata=_shared_metadata(opened),
+            shards=tuple(shards),
+            notes=notes,
+            unsafe=tuple(dict.fromkeys(name for each in opened for name in each.unsafe)),
+            extra={"index_metadata": about},
+            closers=tuple(each.close for each in opened),
+        )
+    except BaseException:
+        for each in opened:
+            each.close()
+        raise
+
+
+def _read(index: Path) -> tuple[dict[str, str], dict[str, Any]]:
+    """Names of files by key, and the index's own metadata."""
+    with ByteFile(index) as file:
+        if file.size > INDEX_LIMIT:
+            raise HeaderError(
+                f"the index has {file.size} bytes, the limit is {INDEX_LIMIT}", path=index
+            )
+        raw = file.read_at(0, file.size)
+    try:
+        root = json.loads(raw, object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:
+        raise HeaderError(f"the index is not valid JSON: {error}", path=index) from None
+    listed = root.get("weight_map") if isinstance(root, dict) else None
+    if not isinstance(listed, dict):
+        raise UnknownFormatError("has no weight_map, so it is no index of shards", path=index)
+    for key, name in listed.items():
+        if not isinstance(name, str) or not _is_plain(name):
+            raise HeaderError(
+                f"the index puts {key!r} into {name!r}, which is no file beside it", path=index
+            )
+    about = root.get("metadata")
+    return listed, about if isinstance(about, dict) else {}
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name appears twice")
+    return found
+
+
+def _is_plain(name: str) -> bool:
+    return bool(name) and name not in (".", "..") and not set(name) & set("/\\:\0")
+
+
+def _joined(
+    index: Path, listed: Mapping[str, str], shards: list[Path], opened: list[TensorIndex]
+) -> tuple[list[TensorSnapshot], tuple[str, ...]]:
+    notes: list[str] = [note for each in opened for note in each.notes]
+    by_name = {shard.name: each for shard, each in zip(shards, opened, strict=True)}
+    absent = [key for key, name in listed.items() if key not in by_name[name]]
+    if absent:
+        raise HeaderError(
+            f"the index puts {absent[0]!r} into {listed[absent[0]]}, which has no such tensor"
+            + (f" ({len(absent)} keys in all)" if len(absent) > 1 else ""),
+            path=index,
+        )
+    found: list[TensorSnapshot] = []
+    for shard, each in by_name.items():
+        extra = [key for key in each if key not in listed]
+        if extra:
+            notes.append(
+                f"{shard} has {len(extra)} tensors that the index leaves out: {extra[0]!r}…"
+            )
+        found.extend(s for key, s in each.items() if listed.get(key, shard) == shard)
+        stale = [key for key in each if listed.get(key, shard) != shard]
+        if stale:
+            notes.append(f"{shard} has {stale[0]!r}, which the index puts into {listed[stale[0]]}")
+    return found, tuple(notes)
+
+
+def _shared_metadata(opened: list[TensorIndex]) -> dict[str, str]:
+    """The entries that every shard has alike."""
+    if not opened:
+        return {}
+    first, *rest = (dict(each.metadata) for each in opened)
+    return {k: v for k, v in first.items() if all(other.get(k) == v for other in rest)}
