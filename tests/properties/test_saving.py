@@ -1,7 +1,6 @@
 """Laws of saving: what is saved is what is opened, and an old file survives every failure."""
 
 import os
-import resource
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -132,10 +131,14 @@ class FullDisk:
         self.limit = limit
 
     def __enter__(self):
+        import resource
+
         self.before = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (self.limit, self.before[1]))
 
     def __exit__(self, *_):
+        import resource
+
         resource.setrlimit(resource.RLIMIT_FSIZE, self.before)
 
 

@@ -351,7 +351,8 @@ class RudapackStore(WritableStore):
     @classmethod
     def defaults(cls) -> StoreOptions:
         """No adapter; ``.bpk`` is appended to a path without suffix."""
-        return StoreOptions(metadata=_metadata_of("rudapack"), auto_extension=True)
+        metadata = _metadata_of("rudapack")
+        return replace(super().defaults(), metadata=metadata, auto_extension=True)
 
     def auto_extension(self, enabled: bool = True) -> Self:
         """Append ``.bpk`` to a path that has no suffix."""
@@ -368,7 +369,7 @@ class SafetensorsStore(WritableStore):
     @classmethod
     def defaults(cls) -> StoreOptions:
         """No adapter; PyTorch tools want ``metadata("format", "pt")``."""
-        return StoreOptions(metadata=_metadata_of("safetensors"))
+        return replace(super().defaults(), metadata=_metadata_of("safetensors"))
 
 
 class PytorchStore(ModuleStore):
@@ -381,8 +382,11 @@ class PytorchStore(ModuleStore):
     @classmethod
     def defaults(cls) -> StoreOptions:
         """PyTorch's names and layouts are adapted, variants left out, indices made contiguous."""
-        return StoreOptions(
-            from_adapter=PyTorchToRuda(), skip_enum_variants=True, map_indices_contiguous=True
+        return replace(
+            super().defaults(),
+            from_adapter=PyTorchToRuda(),
+            skip_enum_variants=True,
+            map_indices_contiguous=True,
         )
 
     def with_top_level_key(self, key: str) -> Self:

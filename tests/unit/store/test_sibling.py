@@ -104,6 +104,66 @@ def test_a_folder_that_does_not_sync_is_no_failure(tmp_path, monkeypatch):
     assert (tmp_path / "m.bpk").exists()
 
 
+def test_a_folder_that_cannot_be_opened_is_no_failure(tmp_path, monkeypatch):
+    real = os.open
+
+    def refuse_folders(path, flags, *args, **kwargs):
+        if os.path.isdir(path):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return real(path, flags, *args, **kwargs)
+
+    monkeypatch.setattr(os, "open", refuse_folders)
+    save(index_of(), tmp_path / "m.bpk")
+    assert (tmp_path / "m.bpk").exists()
+
+
+def test_a_temporary_file_that_cannot_be_looked_at_stays(tmp_path):
+    (tmp_path / "elsewhere").touch()
+    link = tmp_path / f".m.bpk.ruda-{DEAD}-0123abcd.tmp"
+    link.symlink_to(tmp_path / "elsewhere")
+    remove_stale(tmp_path)
+    assert link.is_symlink()
+
+
+def test_a_process_that_may_not_be_asked_is_running(tmp_path, monkeypatch):
+    def refuse(process, number):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    (tmp_path / f".m.bpk.ruda-{DEAD}-0123abcd.tmp").touch()
+    monkeypatch.setattr(os, "kill", refuse)
+    save(index_of(), tmp_path / "m.bpk")
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_the_owner_of_the_old_file_is_kept_where_that_is_allowed(tmp_path, monkeypatch):
+    given: list[tuple[int, int]] = []
+    target = tmp_path / "m.bpk"
+    save(index_of(), target)
+    owner = target.stat()
+    monkeypatch.setattr(os, "geteuid", lambda: owner.st_uid + 1)
+    monkeypatch.setattr(os, "fchown", lambda handle, user, group: given.append((user, group)))
+    save(index_of(), target, overwrite=True)
+    assert given == [(owner.st_uid, owner.st_gid)]
+
+
+def test_on_windows_the_file_is_closed_before_it_is_renamed(tmp_path, monkeypatch):
+    monkeypatch.setattr("ruda.store._sibling.os.name", "nt")
+    with Sibling(tmp_path / "m.bpk") as sibling:
+        sibling.write(b"whole")
+        sibling.finish(forget=False)
+        sibling.rename_over(release=lambda: None, replace=closed_first(sibling))
+    monkeypatch.undo()
+    assert (tmp_path / "m.bpk").read_bytes() == b"whole"
+
+
+def closed_first(sibling):
+    def replace(source, target):
+        assert sibling.file.closed
+        os.rename(source, target)
+
+    return replace
+
+
 def test_a_target_in_no_folder(tmp_path):
     with pytest.raises(SaveError, match=r"no file can be made in .*none: No such file"):
         Sibling(tmp_path / "none" / "m.bpk")

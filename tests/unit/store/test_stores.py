@@ -1,6 +1,7 @@
 """The three stores: options in both forms, and what they do on the way in and out."""
 
 import dataclasses
+import hashlib
 
 import numpy as np
 import pytest
@@ -26,8 +27,11 @@ from ruda.store import (
     RudapackStore,
     RudaToPyTorch,
     SafetensorsStore,
+    collect,
     open_store,
+    plan_save,
 )
+from ruda.store.mapped import with_mapped_values
 from ruda.tensor import DType
 
 BOTH = [
@@ -383,6 +387,21 @@ def test_snapshots_can_be_read_after_the_store_is_gone(tmp_path, cls, name, zero
     everything = store.get_all_snapshots()
     assert list(everything) == sorted(values(model))
     assert everything["fc.bias"].read().shape == (3,)
+
+
+def test_mapped_values_stream_and_need_no_memory(tmp_path):
+    model = Net(seed=1)
+    store = RudapackStore.from_file(tmp_path / "m.bpk", zero_copy=True)
+    model.save_into(store)
+    with store.open() as index:
+        assert index["fc.weight"].sha256() == hashlib.sha256(values(model)["fc.weight"]).hexdigest()
+        plan = plan_save(index, tmp_path / "n.bpk")
+        assert plan.peak_bytes == len(plan.header) + 24
+
+
+def test_sources_that_are_no_ranges_are_left_as_they_are():
+    index = collect(Net())
+    assert with_mapped_values(index).snapshots == dict(index)
 
 
 def test_a_key_that_is_not_there(tmp_path):

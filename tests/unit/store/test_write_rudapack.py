@@ -118,6 +118,12 @@ def test_what_it_cannot_hold_is_a_problem(snapshot, message):
     assert re.search(message, problem.message)
 
 
+def test_metadata_that_is_no_text_is_a_problem():
+    (problem,) = lay_out(index_of(), "rudapack", {"\udc80": "v"}).problems
+    assert problem.blocking
+    assert problem.message.startswith("metadata '\\udc80' is not valid Unicode text")
+
+
 def test_quantized_bytes_and_scheme_are_carried_over():
     scheme = {"value": "Q8S", "param": "F32", "store": {"PackedU32": 0}, "level": "Tensor"}
     raw = np.arange(12, dtype=np.uint8)

@@ -133,6 +133,36 @@ def test_what_it_cannot_hold_is_a_problem(key, values, message):
     assert re.search(message, problem.message)
 
 
+MISFITS = [
+    pytest.param(DType.F32, (2,), 4, r"f32 \[2\] needs 8 bytes, but the tensor has 4", id="size"),
+    pytest.param(DType.F6_E2M3, (3,), 3, r"3 elements of f6_e2m3 do not end on a byte", id="f6"),
+]
+
+
+@pytest.mark.parametrize(("dtype", "shape", "nbytes", "message"), MISFITS)
+def test_bytes_that_do_not_fit_the_shape(dtype, shape, nbytes, message):
+    source = ArraySource(np.zeros(nbytes, np.uint8))
+    index = TensorIndex.of([TensorSnapshot("t", dtype, shape, nbytes, source)], format="memory")
+    (problem,) = lay_out(index, "safetensors").problems
+    assert problem.blocking
+    assert re.search(message, problem.message)
+
+
+def test_metadata_that_is_no_text_is_a_problem():
+    (problem,) = lay_out(index_of({}), "safetensors", {"k": "\udc80"}).problems
+    assert problem.blocking
+    assert problem.message.startswith("metadata '\\udc80' is not valid Unicode text")
+
+
+def test_a_header_that_the_official_reader_refuses_is_a_warning(monkeypatch):
+    monkeypatch.setattr("ruda.store.formats._write_safetensors.READER_HEADER_LIMIT", 50)
+    (problem,) = lay_out(index_of({"a": np.ones(1)}), "safetensors").problems
+    assert not problem.blocking
+    assert re.search(
+        r"the header has 56 bytes; the official reader refuses more than 50", str(problem)
+    )
+
+
 def test_a_file_from_pytorch_wants_to_say_so():
     index = TensorIndex.of([], format="pytorch")
     (problem,) = lay_out(index, "safetensors").problems
