@@ -16,6 +16,7 @@ from ruda import _kernels
 from ruda.errors import DTypeError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.tensor.dtype import DType, Kind
+from ruda.tensor.layout import widened
 
 Array = np.ndarray[Any, Any]
 
@@ -71,7 +72,8 @@ def cast(
     for start in range(0, flat.size, BLOCK_ELEMENTS):
         monitor.check()
         block = slice(start, start + BLOCK_ELEMENTS)
-        counts += _cast_block(flat[block], source, target, out[block])
+        with np.errstate(all="ignore"):  # what is lost is counted, not warned about
+            counts += _cast_block(flat[block], source, target, out[block])
         monitor.report(Progress(min(start + BLOCK_ELEMENTS, flat.size), flat.size, "values"))
     return out.reshape(array.shape), counts
 
@@ -146,8 +148,7 @@ def _integer_to_integer(values: Array, info: np.iinfo[Any], out: Array) -> CastC
 
 def _to_float(values: Array, target: DType, out: Array) -> CastCounts:
     exact = values if target.bits >= 32 or target is DType.F16 else _round_to_odd(values)
-    with np.errstate(all="ignore"):
-        out[...] = exact.astype(target.numpy)
+    out[...] = exact.astype(target.numpy)
     if target.kind is Kind.COMPLEX:
         finite, held = np.isfinite(values), np.isfinite(out)
         return CastCounts(
@@ -159,8 +160,8 @@ def _to_float(values: Array, target: DType, out: Array) -> CastCounts:
 
 
 def _losses(values: Array, out: Array, target: DType) -> CastCounts:
-    seen = _seen(values)
-    got = _seen(out)
+    seen = widened(values)
+    got = widened(out)
     unheld = (np.isfinite(seen) & ~np.isfinite(got)) | (np.isinf(seen) & np.isnan(got))
     # f8_e8m0 has no zero and no sign: ml_dtypes gives NaN for both, which counts as overflow.
     vanished = (seen != 0) & (got == 0)
@@ -172,13 +173,8 @@ def _losses(values: Array, out: Array, target: DType) -> CastCounts:
     )
 
 
-def _seen(values: Array) -> Array:
-    """The same values in a dtype whose comparisons NumPy knows; widening only."""
-    return values if values.dtype.kind in "biuf" else values.astype(np.float32)
-
-
 def _subnormals(out: Array, target: DType) -> int:
-    got = np.abs(_seen(out))
+    got = np.abs(widened(out))
     return int(np.count_nonzero((got > 0) & (got < target.smallest_normal)))
 
 
@@ -200,8 +196,7 @@ def _round_to_odd(values: Array) -> Array:
             values = values.astype(np.float64)
         else:
             return values.astype(np.float32)
-    with np.errstate(all="ignore"):
-        near = values.astype(np.float32)
+    near = values.astype(np.float32)
     exact = near.astype(np.float64)
     inexact = np.isfinite(values) & (exact != values)
     outward = inexact & (np.abs(exact) > np.abs(values))

@@ -9,6 +9,7 @@ import numpy as np
 
 from ruda.errors import SettingError
 from ruda.tensor.dtype import DType
+from ruda.tensor.layout import widened
 
 Array = np.ndarray[Any, Any]
 
@@ -144,7 +145,7 @@ def compare_exactly(left: Array, right: Array, dtypes: tuple[DType, DType]) -> D
     """
     if left.shape != right.shape:
         return Difference((left.shape, right.shape), dtypes, left.size, left.size)
-    a, b = _comparable(left), _comparable(right)
+    a, b = widened(left), widened(right)
     return _report(a, b, ~_agree(a, b), dtypes)
 
 
@@ -154,7 +155,7 @@ def compare_approximately(
     """Positions that lie further apart than the tolerance for the dtype of ``left``."""
     if left.shape != right.shape:
         return Difference((left.shape, right.shape), dtypes, left.size, left.size)
-    a, b = _comparable(left), _comparable(right)
+    a, b = widened(left), widened(right)
     relative, absolute = tolerance.pair(dtypes[0])
     with np.errstate(all="ignore"):
         distance = np.abs(_float(a) - _float(b))
@@ -163,13 +164,9 @@ def compare_approximately(
     return _report(a, b, ~(close | _agree(a, b)), dtypes)
 
 
-def _comparable(values: Array) -> Array:
-    """The same values in a dtype that NumPy compares; ml_dtypes widen to f32 exactly."""
-    return values if values.dtype.kind in "biufc" else values.astype(np.float32)
-
-
 def _float(values: Array) -> Array:
-    return values if values.dtype.kind == "c" else values.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        return values if values.dtype.kind == "c" else values.astype(np.float64)
 
 
 def _agree(a: Array, b: Array) -> Array:

@@ -15,6 +15,7 @@ import numpy as np
 from ruda.errors import DTypeError, ShapeError
 from ruda.tensor.casting import cast
 from ruda.tensor.dtype import DType
+from ruda.tensor.layout import widened
 from ruda.tensor.promotion import (
     DEFAULT_FLOAT,
     Scalar,
@@ -218,8 +219,7 @@ def argmax(values: Array, axis: int | None = None, *, keepdims: bool = False) ->
     """Position of the first largest value, as i64; of all values in row-major order by default."""
     require_computable("argmax", dtype_of(values))
     axis = _filled_axis("argmax", values, axis)
-    seen = values if values.dtype.kind in "biuf" else values.astype(np.float32)
-    return np.asarray(np.argmax(seen, axis=axis, keepdims=keepdims)).astype(np.int64)
+    return np.asarray(np.argmax(widened(values), axis=axis, keepdims=keepdims)).astype(np.int64)
 
 
 def _filled_axis(name: str, values: Array, axis: int | None) -> int | None:

@@ -73,13 +73,15 @@ def stats(array: Array, dtype: DType, *, bins: int = 64, monitor: Monitor = SILE
     flat = (array != 0).reshape(-1) if dtype is DType.BOOL_U32 else array.reshape(-1)
     moments = _kernels.Moments()
     for block in _blocks(flat, monitor):
-        moments += _kernels.moments(block)
+        with np.errstate(invalid="ignore"):  # a signalling NaN says so when it is converted
+            moments += _kernels.moments(block)
     if not moments.finite:
         return _without_values(moments, bins)
     low, high = float(moments.minimum), float(moments.maximum)
     counts = np.zeros(bins, np.int64)
     for block in _blocks(flat, monitor):
-        counts += _kernels.histogram(block, low, high, bins)
+        with np.errstate(invalid="ignore"):
+            counts += _kernels.histogram(block, low, high, bins)
     mean, std = _mean_and_std(flat, moments, monitor)
     return TensorStats(
         count=moments.count,
@@ -148,7 +150,8 @@ def _mean_and_std(flat: Array, moments: _kernels.Moments, monitor: Monitor) -> t
 def _values(flat: Array, monitor: Monitor) -> Iterator[Array]:
     """Finite values as f64, block by block."""
     for block in _blocks(flat, monitor):
-        wide = block.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            wide = block.astype(np.float64)
         yield wide[np.isfinite(wide)]
 
 
