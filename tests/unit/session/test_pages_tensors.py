@@ -109,6 +109,13 @@ def test_a_broken_pattern_says_where(table):
     assert page.shown == 5
 
 
+def test_a_pattern_that_would_run_forever_is_a_problem():
+    runaway = tensor_table(TensorIndex.of([snapshot("a" * 60 + "b")], format="x"))
+    page = tensor_page(runaway, query=Query("(a+)+$", regex=True))
+    assert "takes too long" in page.problem.message
+    assert page.shown == 1
+
+
 def test_nothing_found_and_nothing_there(table):
     assert keys(tensor_page(table, query=Query("absent"))) == []
     assert keys(tensor_page(table, query=Query("absent"), sort="bytes")) == []

@@ -8,7 +8,7 @@ from typing import Literal
 
 from ruda.progress import SILENT, Monitor
 from ruda.session.document import Document
-from ruda.session.pages.query import Query, QueryProblem, matching, query_problem
+from ruda.session.pages.query import Query, QueryProblem, find
 from ruda.session.pages.status import is_problem, status_look
 from ruda.session.steps import steps_text
 from ruda.session.wording import count_text, counted, shapes_text, share_text, size_text
@@ -134,7 +134,8 @@ def diff_page(
     """
     rows = [row for row in report.rows if row.status in statuses]
     texts = [f"{row.source_key or ''}\n{row.target_key or ''}" for row in rows]
-    found = [rows[i] for i in matching(texts, query, monitor=monitor).tolist()]
+    positions, problem = find(texts, query, monitor=monitor)
+    found = [rows[i] for i in positions.tolist()]
     lines = diff_lines(found, folded=folded, opened=opened)
     return DiffPage(
         source=report.source_name if document is None else document.name,
@@ -151,7 +152,7 @@ def diff_page(
         lines=tuple(lines),
         shown=len(found),
         total=len(report.rows),
-        problem=query_problem(query),
+        problem=problem,
         is_complete=report.is_complete,
     )
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ruda.errors import RecipeError
 from ruda.progress import SILENT, Monitor
+from ruda.store import KeyRemapper
+
+Vector = np.ndarray[Any, np.dtype[np.int64]]
 
 _BLOCK = 50_000
 """Keys that are searched between two stop points."""
+
+_TRIED = 32
+"""Keys that a risky pattern is tried on first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,30 +40,45 @@ class QueryProblem:
     position: int | None
 
 
-def query_problem(query: Query) -> QueryProblem | None:
-    """What is wrong with a query; None for one that can be asked."""
-    if not query.regex:
-        return None
-    try:
-        re.compile(query.text)
-    except re.error as error:
-        return QueryProblem(error.msg, error.pos)
-    return None
+class Found(NamedTuple):
+    """Positions of the keys that a query finds, ascending; all where the query has a problem."""
+
+    positions: Vector
+    problem: QueryProblem | None
 
 
-def matching(
-    keys: Sequence[str], query: Query, *, monitor: Monitor = SILENT
-) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Positions of the keys that a query finds, ascending; all for an empty or broken query."""
-    if not query.text or query_problem(query) is not None:
-        return np.arange(len(keys), dtype=np.int64)
+def find(keys: Sequence[str], query: Query, *, monitor: Monitor = SILENT) -> Found:
+    """Search many keys, with stop points. An empty query finds all of them.
+
+    A pattern that is no regular expression, or would take exponential time, is a problem.
+    """
+    problem = _problem(keys, query)
+    if not query.text or problem is not None:
+        return Found(np.arange(len(keys), dtype=np.int64), problem)
     test = _test(query)
     found: list[int] = []
     for start in range(0, len(keys), _BLOCK):
         monitor.check()
         block = keys[start : start + _BLOCK]
         found.extend(i for i, key in enumerate(block, start) if test(key))
-    return np.array(found, dtype=np.int64)
+    return Found(np.array(found, dtype=np.int64), None)
+
+
+def _problem(keys: Sequence[str], query: Query) -> QueryProblem | None:
+    if not query.regex:
+        return None
+    try:
+        re.compile(query.text)
+    except re.error as error:
+        return QueryProblem(error.msg, error.pos)
+    if "(" not in query.text or not set("*+{") & set(query.text):
+        return None
+    try:
+        # A remapper refuses patterns that run away; the longest keys are the ones to try.
+        KeyRemapper.of((query.text, "")).plan(heapq.nlargest(_TRIED, keys, key=len))
+    except RecipeError as error:
+        return QueryProblem(str(error).partition(": ")[2] or str(error), error.position)
+    return None
 
 
 def _test(query: Query) -> Callable[[str], object]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ruda.progress import SILENT, Monitor, track
 from ruda.session.families import families_of
-from ruda.session.pages.query import Query, QueryProblem, matching, query_problem
+from ruda.session.pages.query import Query, QueryProblem, find
 from ruda.session.wording import shape_text, shapes_text
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def tensor_page(
     ``opened`` names the families whose members are shown under them. A family of one is shown as
     its tensor. A broken pattern gives every row and says so in ``problem``.
     """
-    found = matching(table.keys, query, monitor=monitor)
+    found, problem = find(table.keys, query, monitor=monitor)
     monitor.check()
     ordered = found[_order(_sort_values(table, found, sort), descending)]
     ids = table.family_ids[ordered]
@@ -251,7 +251,7 @@ def tensor_page(
         rows=rows,
         shown=len(found),
         nbytes=int(table.nbytes[found].sum()),
-        problem=query_problem(query),
+        problem=problem,
         opened=opened if fold else frozenset(),
         members=members,
         starts=starts,
