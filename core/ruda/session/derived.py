@@ -54,12 +54,12 @@ class Derived:
         Kinds of module come from the target where there is one. Raises KeyCollisionError and as
         ``resolve_target``.
         """
-        spec = None
+        expectation = None
         if document.target is not None:
-            spec = self.target(document.target, monitor=monitor).spec
+            expectation = self.target(document.target, monitor=monitor).expectation
 
         def make() -> TensorIndex:
-            return convert(document.index, recipe=document.recipe, target=spec)
+            return convert(document.index, recipe=document.recipe, target=expectation)
 
         return self._once("view", _identity(document), document, make)
 

@@ -45,8 +45,8 @@ def command(
 
     wanted = None if keys is None else PathFilter.of(keys)
     objects: list[dict[str, Any]] = []
-    refused = 0
-    for place, file in enumerate(files):
+    refused = shown = 0
+    for file in files:
         try:
             with (
                 monitor(f"Reading {file}") as watch,
@@ -63,12 +63,13 @@ def command(
             refused += 1
             continue
         if not as_json:
-            if place:
+            if shown:
                 say()
             _show(file, index, chosen, found)
+            shown += 1
     if as_json:
-        shown = objects[0] if len(files) == 1 else objects
-        click.echo(json.dumps(shown, indent=2, ensure_ascii=False, allow_nan=False))
+        listed = objects[0] if len(files) == 1 else objects
+        click.echo(json.dumps(listed, indent=2, ensure_ascii=False, allow_nan=False))
     return REFUSED if refused else FINE
 
 
