@@ -8,12 +8,14 @@ from ruda.session.command import (
     recipe_words,
     run_command,
 )
+from ruda.session.datasets import BatchChoice, OpenDataset, is_dataset, read_dataset
 from ruda.session.derived import Derived
 from ruda.session.document import Document, History, HistoryStep, TargetChoice
 from ruda.session.families import families_of
 from ruda.session.flags import RecipeFlags
 from ruda.session.jobs import Job, JobFailure, JobNews, Jobs, JobState
 from ruda.session.pages.batch import BatchPage, Tile, batch_page
+from ruda.session.pages.dataset import ClassBar, ClassPage, DatasetPage, class_page, dataset_page
 from ruda.session.pages.diff import (
     Banner,
     Chip,
@@ -34,6 +36,7 @@ from ruda.session.pages.inspector import (
     scan_tensor,
     values_page,
 )
+from ruda.session.pages.item import ItemPage, Score, item_page
 from ruda.session.pages.query import Query, QueryProblem
 from ruda.session.pages.rules import (
     ChangeLine,
@@ -48,11 +51,13 @@ from ruda.session.pages.rules import (
 from ruda.session.pages.run import (
     ConfusionView,
     LayerLine,
+    RunFigure,
     RunPage,
     accuracy_text,
     layer_lines,
     run_page,
 )
+from ruda.session.pages.run_setup import Remedy, RunSetup, run_setup
 from ruda.session.pages.save import (
     DTypeShare,
     SavedPage,
@@ -90,7 +95,7 @@ from ruda.session.runner import (
     run_batch,
 )
 from ruda.session.saving import SaveOptions, can_write, plan_saving
-from ruda.session.session import Changes, OpenDataset, Session
+from ruda.session.session import Changes, Session
 from ruda.session.settings import (
     SettingInfo,
     Settings,
@@ -114,13 +119,17 @@ from ruda.session.wording import (
 
 __all__ = [
     "Banner",
+    "BatchChoice",
     "BatchPage",
     "BatchRun",
     "ChangeLine",
     "Changes",
     "Chip",
+    "ClassBar",
+    "ClassPage",
     "ConfusionView",
     "DTypeShare",
+    "DatasetPage",
     "Derived",
     "DiffLine",
     "DiffPage",
@@ -132,6 +141,7 @@ __all__ = [
     "History",
     "HistoryStep",
     "InspectorPage",
+    "ItemPage",
     "Job",
     "JobFailure",
     "JobNews",
@@ -146,14 +156,18 @@ __all__ = [
     "Recent",
     "Recents",
     "RecipeFlags",
+    "Remedy",
     "RuleDraft",
     "RuleLine",
     "RulesPage",
+    "RunFigure",
     "RunPage",
+    "RunSetup",
     "SaveLine",
     "SaveOptions",
     "SavePlanPage",
     "SavedPage",
+    "Score",
     "Segment",
     "Session",
     "SessionState",
@@ -176,11 +190,13 @@ __all__ = [
     "can_write",
     "capture_session",
     "cast_text",
+    "class_page",
     "clear_state",
     "command_text",
     "convert_command",
     "count_text",
     "counted",
+    "dataset_page",
     "diff_command",
     "diff_headline",
     "diff_lines",
@@ -192,13 +208,16 @@ __all__ = [
     "families_of",
     "inspect_command",
     "inspector_page",
+    "is_dataset",
     "is_problem",
+    "item_page",
     "layer_lines",
     "listed",
     "load_model",
     "number_text",
     "parse_target",
     "plan_saving",
+    "read_dataset",
     "read_recents",
     "read_settings",
     "read_state",
@@ -211,6 +230,7 @@ __all__ = [
     "run_batch",
     "run_command",
     "run_page",
+    "run_setup",
     "save_lines",
     "save_plan_page",
     "saved_page",

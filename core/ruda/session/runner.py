@@ -21,7 +21,7 @@ from ruda.store import Status
 if TYPE_CHECKING:
     from ruda.data import Dataset
     from ruda.models import Architecture
-    from ruda.nn import LayerTime, Module
+    from ruda.nn import LayerSize, LayerTime, Module
     from ruda.session.document import TargetChoice
     from ruda.store import ApplyResult, Recipe, TensorIndex
     from ruda.tensor import Tensor
@@ -70,6 +70,18 @@ class BatchRun:
     predictions: tuple[Prediction, ...]
     layers: tuple[LayerTime, ...]
     warning: str
+    sizes: tuple[LayerSize, ...] = ()
+    """Parameters of every layer."""
+    class_names: tuple[str, ...] = ()
+    kind: str = "logits"
+    """What the outputs are: ``logits`` or ``log_probs``."""
+
+    def shares(self, index: int) -> tuple[float, ...]:
+        """Probability of every class for the item with this index; empty if it was not run."""
+        for row, said in enumerate(self.predictions):
+            if said.index == index:
+                return tuple(probabilities(self.outputs[row : row + 1], self.kind)[0].tolist())
+        return ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,7 +182,7 @@ def run_batch(
 
     Raises ShapeError, DTypeError and ModelError for inputs that do not fit.
     """
-    from ruda.nn import profile
+    from ruda.nn import layer_sizes, profile
 
     monitor.check()
     pairs = [split_item(item) for item in items]
@@ -184,6 +196,9 @@ def run_batch(
         predictions=_predictions(outputs, labels, indices, names, loaded.architecture.output),
         layers=tuple(layers),
         warning=loaded.warning,
+        sizes=layer_sizes(loaded.model),
+        class_names=tuple(names),
+        kind=loaded.architecture.output,
     )
 
 

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from enum import Flag, auto
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ruda.errors import RudaError
+from ruda.session.datasets import BatchChoice, OpenDataset
 from ruda.session.document import Document, History, TargetChoice
 
 if TYPE_CHECKING:
-    from ruda.data import Dataset
     from ruda.store import Recipe, TensorIndex
 
 
@@ -33,18 +33,12 @@ class Changes(Flag):
     SAVED = auto()
     """The saved mark or the undo history moved."""
     DATASET = auto()
-    ALL = DOCUMENTS | ACTIVE | RECIPE | TARGET | SAVED | DATASET
+    BATCH = auto()
+    """Another batch of the dataset is looked at."""
+    ALL = DOCUMENTS | ACTIVE | RECIPE | TARGET | SAVED | DATASET | BATCH
 
 
 Subscriber = Callable[[Changes], None]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OpenDataset:
-    """The dataset that the Data and Run screens show."""
-
-    path: Path
-    dataset: Dataset[Any]
 
 
 class Session:
@@ -55,6 +49,7 @@ class Session:
         self._histories: dict[int, History] = {}
         self._active: int | None = None
         self._dataset: OpenDataset | None = None
+        self._batch = BatchChoice()
         self._subscribers: tuple[tuple[Changes, Subscriber], ...] = ()
 
     @property
@@ -71,6 +66,11 @@ class Session:
     def dataset(self) -> OpenDataset | None:
         """The open dataset."""
         return self._dataset
+
+    @property
+    def batch(self) -> BatchChoice:
+        """The batch of the dataset that is looked at."""
+        return self._batch
 
     @property
     def dirty(self) -> tuple[Document, ...]:
@@ -159,9 +159,18 @@ class Session:
         self._tell(Changes.SAVED)
 
     def set_dataset(self, opened: OpenDataset | None) -> None:
-        """Show another dataset, or none."""
+        """Show another dataset from its first batch, or none; told as one change."""
         self._dataset = opened
+        self._batch = replace(self._batch, number=0)
         self._tell(Changes.DATASET)
+
+    def choose_batch(self, choice: BatchChoice) -> None:
+        """Look at another batch; one that the dataset does not have is the nearest there is."""
+        if self._dataset is not None:
+            choice = choice.within(len(self._dataset.dataset))
+        if choice != self._batch:
+            self._batch = choice
+            self._tell(Changes.BATCH)
 
     def subscribe(self, listener: Subscriber, changes: Changes = Changes.ALL) -> Callable[[], None]:
         """Call ``listener`` after each operation that altered ``changes``; returns the undo."""

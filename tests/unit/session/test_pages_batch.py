@@ -3,7 +3,7 @@ import pytest
 
 from ruda.data import Dataset, InMemDataset
 from ruda.errors import ItemError
-from ruda.session import Prediction, batch_page
+from ruda.session import BatchChoice, Prediction, batch_page
 from ruda.session.pages.batch import as_picture, label_text
 
 
@@ -123,3 +123,21 @@ def test_pairs_and_plain_items_are_pages_too():
     plain = batch_page(InMemDataset([1, 2, 3]))
     assert plain.fields[0].text == "1 … 3"
     assert plain.tiles[0].image is None
+
+
+def test_a_shuffled_page_is_the_batch_of_that_seed():
+    page = batch_page(Pictures(), 0, size=4, shuffle=42)
+    assert page.indices == BatchChoice(0, 4, 42).indices(Pictures())
+    assert page.span == "4 items in the order of seed 42"
+    assert sorted(i for k in range(3) for i in BatchChoice(k, 4, 42).indices(Pictures())) == list(
+        range(10)
+    )
+
+
+def test_a_tile_in_words():
+    said = {4: Prediction(4, 1, "odd · 60.0 %", 0.6, False)}
+    page = batch_page(Pictures(), 1, size=4, predictions=said)
+    assert page.tiles[0].words == "item 4, label even, predicted odd · 60.0 %, wrong"
+    assert page.tiles[1].words == "item 5, label odd"
+    broken = batch_page(Pictures(), 0, size=4).tiles[3]
+    assert broken.words == "item 3, cannot be read: pictures, item 3: cut short"

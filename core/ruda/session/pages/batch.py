@@ -10,6 +10,7 @@ import numpy as np
 
 from ruda.errors import DatasetError
 from ruda.progress import SILENT, Monitor, track
+from ruda.session.datasets import BatchChoice
 from ruda.session.pages.inspector import Fact
 from ruda.session.wording import count_text, counted, number_text, shape_text
 from ruda.tensor import DType
@@ -35,6 +36,21 @@ class Tile:
     problem: str = ""
     """Why the item could not be read; the others are shown all the same."""
 
+    @property
+    def verdict(self) -> str:
+        """``right`` or ``wrong``; empty while nothing is known."""
+        return "" if self.correct is None else "right" if self.correct else "wrong"
+
+    @property
+    def words(self) -> str:
+        """The whole tile in words, for screen readers."""
+        if self.problem:
+            return f"item {self.index}, cannot be read: {self.problem}"
+        label = f", label {self.label}" if self.label else ""
+        said = f", predicted {self.prediction}" if self.prediction else ""
+        verdict = f", {self.verdict}" if self.verdict else ""
+        return f"item {self.index}{label}{said}{verdict}"
+
 
 @dataclass(frozen=True, slots=True)
 class BatchPage:
@@ -50,6 +66,8 @@ class BatchPage:
     position: str
     """``Page 3 of 313 · items 64–95``."""
     indices: tuple[int, ...]
+    span: str = ""
+    """``items 64–95``, or how many items in the order of which seed."""
 
 
 def batch_page(
@@ -57,18 +75,20 @@ def batch_page(
     page: int = 0,
     *,
     size: int = 32,
+    shuffle: int | None = None,
     title: str = "",
     predictions: Mapping[int, Prediction] | None = None,
     monitor: Monitor = SILENT,
 ) -> BatchPage:
     """Read one page of a dataset; a page outside is the nearest there is.
 
-    An item that cannot be read becomes a tile with the reason. ``predictions`` are by item index.
+    A page is the loader's batch of the same number, size and ``shuffle`` seed. An item that
+    cannot be read becomes a tile with the reason. ``predictions`` are by item index.
     """
     total = len(dataset)
-    pages = max(1, -(-total // size))
-    page = min(max(0, page), pages - 1)
-    indices = tuple(range(page * size, min(total, (page + 1) * size)))
+    choice = BatchChoice(page, size, shuffle).within(total)
+    page, pages = choice.number, choice.batches(total)
+    indices = choice.indices(dataset)
     items, problems = _read(dataset, indices, monitor)
     names = dataset.class_names
     said = predictions or {}
@@ -81,8 +101,9 @@ def batch_page(
         fields=_fields([items[i] for i in indices if i in items], names),
         page=page,
         pages=pages,
-        position=_position(page, pages, indices),
+        position=_position(page, pages, indices, shuffle),
         indices=indices,
+        span=_span(indices, shuffle),
     )
 
 
@@ -207,8 +228,15 @@ def _arrays_text(arrays: Sequence[Array]) -> str:
     return text
 
 
-def _position(page: int, pages: int, indices: Sequence[int]) -> str:
+def _position(page: int, pages: int, indices: Sequence[int], shuffle: int | None) -> str:
     if not indices:
         return "no items"
-    span = f"items {count_text(indices[0])}–{count_text(indices[-1])}"
-    return f"Page {count_text(page + 1)} of {count_text(pages)} · {span}"
+    return f"Page {count_text(page + 1)} of {count_text(pages)} · {_span(indices, shuffle)}"
+
+
+def _span(indices: Sequence[int], shuffle: int | None) -> str:
+    if not indices:
+        return "no items"
+    if shuffle is not None:
+        return f"{counted(len(indices), 'item')} in the order of seed {shuffle}"
+    return f"items {count_text(indices[0])}–{count_text(indices[-1])}"

@@ -11,7 +11,7 @@ import numpy as np
 from ruda.session.wording import count_text, counted, shape_text, share_text
 
 if TYPE_CHECKING:
-    from ruda.nn import LayerTime
+    from ruda.nn import LayerSize, LayerTime
     from ruda.session.runner import BatchRun, Evaluation, Prediction
 
 Array = np.ndarray[Any, Any]
@@ -27,6 +27,29 @@ class LayerLine:
     milliseconds: float
     share: float
     """Of the time of all layers, 0 to 1."""
+    parameters: int = 0
+
+    @property
+    def time(self) -> str:
+        """``1.24 ms``."""
+        return f"{self.milliseconds:.2f} ms"
+
+    @property
+    def share_text(self) -> str:
+        """``23.1 %``."""
+        return f"{100 * self.share:.1f} %"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFigure:
+    """The one figure of a run: its sentence, its facts, and the counts behind it."""
+
+    headline: str
+    summary: str
+    right: int
+    wrong: int
+    unknown: int
+    """Items without a label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +76,15 @@ class RunPage:
     layers: tuple[LayerLine, ...]
     timing: str
     predictions: tuple[Prediction, ...]
+    batch: RunFigure | None = None
+    """Of the batch; None while it was not run."""
+    dataset: RunFigure | None = None
+    """Of the whole dataset; None while it was not run."""
 
 
 def run_page(batch: BatchRun | None = None, evaluation: Evaluation | None = None) -> RunPage:
     """The screen after one batch, a whole dataset, or both."""
-    layers = () if batch is None else layer_lines(batch.layers)
+    layers = () if batch is None else layer_lines(batch.layers, batch.sizes)
     warnings = [run.warning for run in (batch, evaluation) if run is not None and run.warning]
     return RunPage(
         headline=_headline(batch, evaluation),
@@ -67,12 +94,17 @@ def run_page(batch: BatchRun | None = None, evaluation: Evaluation | None = None
         layers=layers,
         timing=_timing(batch, layers),
         predictions=() if batch is None else batch.predictions,
+        batch=None if batch is None else _batch_figure(batch, layers),
+        dataset=None if evaluation is None else _dataset_figure(evaluation),
     )
 
 
-def layer_lines(layers: Sequence[LayerTime]) -> tuple[LayerLine, ...]:
-    """Time per layer, in the order of the model."""
+def layer_lines(
+    layers: Sequence[LayerTime], sizes: Sequence[LayerSize] = ()
+) -> tuple[LayerLine, ...]:
+    """Time per layer, in the order of the model, with the parameters that ``sizes`` names."""
     total = sum(layer.seconds for layer in layers) or 1.0
+    held = {size.path: size.parameters for size in sizes}
     return tuple(
         LayerLine(
             path=layer.path,
@@ -80,6 +112,7 @@ def layer_lines(layers: Sequence[LayerTime]) -> tuple[LayerLine, ...]:
             shape=shape_text(layer.output_shape),
             milliseconds=1000 * layer.seconds,
             share=layer.seconds / total,
+            parameters=held.get(layer.path, 0),
         )
         for layer in layers
     )
@@ -104,6 +137,33 @@ def _headline(batch: BatchRun | None, evaluation: Evaluation | None) -> str:
     if not known:
         return f"{items} run, without labels"
     return f"{count_text(sum(known))} of {items} on this page are right"
+
+
+def _batch_figure(batch: BatchRun, layers: Sequence[LayerLine]) -> RunFigure:
+    known = [said.correct for said in batch.predictions if said.correct is not None]
+    unknown = len(batch.predictions) - len(known)
+    return _figure("this batch", sum(known), len(known), unknown, _timing(batch, layers))
+
+
+def _dataset_figure(evaluation: Evaluation) -> RunFigure:
+    total = len(evaluation.outputs)
+    known = 0 if evaluation.labels is None else total
+    return _figure("the dataset", evaluation.correct, known, total - known, "")
+
+
+def _figure(what: str, right: int, known: int, unknown: int, more: str) -> RunFigure:
+    if known:
+        headline = f"{share_text(right, known)} of {what} is right"
+        parts = [f"{count_text(right)} of {counted(known, 'item')}"]
+        if right < known:
+            parts.append(f"{count_text(known - right)} wrong")
+    else:
+        headline = f"{counted(unknown, 'item')} of {what} run"
+        parts = ["no labels to compare with"] if unknown else ["no items"]
+    if known and unknown:
+        parts.append(f"{count_text(unknown)} without a label")
+    summary = " · ".join([*parts, more] if more else parts)
+    return RunFigure(headline, summary, right, known - right, unknown)
 
 
 def _confusion(evaluation: Evaluation) -> ConfusionView | None:

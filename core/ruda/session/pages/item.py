@@ -1,0 +1,151 @@
+"""One item of a dataset for the inspector: picture, facts, values, and what a model said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ruda.errors import DatasetError
+from ruda.progress import SILENT, Monitor
+from ruda.session.pages.batch import as_picture, label_text, split_item
+from ruda.session.pages.inspector import Fact
+from ruda.session.wording import count_text, number_text, share_text
+from ruda.tensor import DType
+
+if TYPE_CHECKING:
+    from ruda.data import Dataset
+    from ruda.session.runner import BatchRun
+
+Array = np.ndarray[Any, Any]
+
+MOST_SCORES = 10
+"""Classes that are listed, the most probable ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Probability of one class."""
+
+    name: str
+    share: float
+    """0 to 1."""
+    text: str
+    """``99.8 %``."""
+    is_label: bool
+    """True for the class that the item has."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemPage:
+    """What the inspector shows of one item."""
+
+    index: int
+    title: str
+    picture: Array | None
+    """u8, as ``Tile.image``."""
+    plane: Array | None
+    """The values as they are, two axes; None where the item has no picture."""
+    facts: tuple[Fact, ...]
+    scores: tuple[Score, ...]
+    """Most probable first; empty while no model was run on the item."""
+    verdict: str
+    """``right``, ``wrong``, or empty."""
+    problem: str
+
+
+def item_page(
+    dataset: Dataset[Any],
+    index: int,
+    *,
+    run: BatchRun | None = None,
+    monitor: Monitor = SILENT,
+) -> ItemPage:
+    """Read one item; one that cannot be read becomes ``problem``. Raises IndexError outside."""
+    monitor.check()
+    title = f"Item {count_text(index)}"
+    try:
+        item = dataset[index]
+    except DatasetError as error:
+        return ItemPage(index, title, None, None, (), (), "", str(error))
+    image, label = split_item(item)
+    names = dataset.class_names
+    facts = [Fact("index", f"{count_text(index)} of {count_text(len(dataset))}")]
+    if label is not None:
+        facts.append(Fact("label", label_text(label, names)))
+    if isinstance(image, np.ndarray):
+        facts.extend(_pixel_facts(image))
+    facts.extend(_other_fields(item))
+    origin = dataset.origin(index)
+    if origin.index != index:
+        facts.append(Fact("from", f"{origin.source}, item {count_text(origin.index)}"))
+    scores, verdict = _scores(run, index, label)
+    return ItemPage(
+        index=index,
+        title=title,
+        picture=as_picture(image),
+        plane=_plane(image),
+        facts=tuple(facts),
+        scores=scores,
+        verdict=verdict,
+        problem="",
+    )
+
+
+def _pixel_facts(image: Array) -> list[Fact]:
+    size = " × ".join(str(side) for side in image.shape)
+    try:
+        dtype = DType.from_numpy(image.dtype).label
+    except TypeError:
+        dtype = str(image.dtype)
+    facts = [Fact("pixels", f"{size}, {dtype}")]
+    if image.size and image.dtype.kind in "uifb":
+        wide = image.astype(np.float64)
+        finite = wide[np.isfinite(wide)]
+        if finite.size:
+            low, high = number_text(finite.min()), number_text(finite.max())
+            facts.append(Fact("min, max", f"{low}, {high}"))
+            mean, std = number_text(finite.mean()), number_text(finite.std())
+            facts.append(Fact("mean, std", f"{mean}, {std}"))
+        zeros = int(image.size - np.count_nonzero(image))
+        share = share_text(zeros, image.size)
+        facts.append(Fact("zeros", f"{count_text(zeros)} ({share})"))
+        if finite.size < wide.size:
+            facts.append(Fact("NaN, Inf", count_text(wide.size - finite.size)))
+    return facts
+
+
+def _other_fields(item: Any) -> list[Fact]:
+    if not isinstance(item, Mapping):
+        return []
+    rest = {name: value for name, value in item.items() if name not in ("image", "label")}
+    return [Fact(str(name), str(value)[:200]) for name, value in rest.items()]
+
+
+def _plane(image: Any) -> Array | None:
+    if not isinstance(image, np.ndarray) or image.dtype.kind not in "uifb" or not image.size:
+        return None
+    if image.ndim < 2:
+        return image.reshape(-1, 1)
+    return image.reshape(image.shape[0], -1)
+
+
+def _scores(run: BatchRun | None, index: int, label: Any) -> tuple[tuple[Score, ...], str]:
+    shares = () if run is None else run.shares(index)
+    if run is None or not shares:
+        return (), ""
+    order = sorted(range(len(shares)), key=lambda place: -shares[place])[:MOST_SCORES]
+    scores = tuple(
+        Score(
+            name=label_text(place, run.class_names),
+            share=shares[place],
+            text=f"{100 * shares[place]:.1f} %",
+            is_label=label is not None and place == label,
+        )
+        for place in order
+    )
+    said = next(said for said in run.predictions if said.index == index)
+    verdict = "" if said.correct is None else "right" if said.correct else "wrong"
+    return scores, verdict
