@@ -9,17 +9,19 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import cbor2
 
 from ruda.errors import SaveError
 from ruda.progress import SILENT, Monitor, Progress
-from ruda.store.snapshot import CHUNK_BYTES
+from ruda.store.layout import PlannedTensor
+from ruda.tensor import DType
 
+READ_BYTES = 1 << 20
 _RUDAPACK_MAGIC = b"NRUB\x01\x00"
 
 
@@ -28,64 +30,95 @@ class FoundTensor:
     """One tensor as an independent reader sees it; ``offset`` counts from the file's start."""
 
     key: str
+    dtype: DType | None
     shape: tuple[int, ...]
     offset: int
     nbytes: int
+    param_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """What an independent reader finds in a file."""
+
+    tensors: tuple[FoundTensor, ...]
+    metadata: Mapping[str, str]
+    scalars: Mapping[str, Any] = field(default_factory=dict)
 
 
 def verify_file(
     path: Path,
     format: str,
-    expected: Mapping[str, tuple[tuple[int, ...], str]],
+    entries: Sequence[PlannedTensor],
+    digests: Mapping[str, str],
     *,
     metadata: Mapping[str, str],
+    scalars: Mapping[str, Any] | None = None,
     monitor: Monitor = SILENT,
 ) -> None:
-    """Compare a file with the shape and sha256 that each of its keys should have.
+    """Compare a file with what was planned and with the sha256 that each tensor should have.
 
-    Raises SaveError (stage ``verify``) naming the first difference.
+    Raises SaveError (stage ``verify``) naming the first difference, and Cancelled.
     """
     read = _READERS.get(format)
     if read is None:
-        raise SaveError(f"{format} files cannot be verified", stage="verify")
+        raise _differs(f"{format} files cannot be verified")
     try:
-        found, text = read(path)
+        found = read(path)
     except Exception as error:
-        raise SaveError(f"the written file cannot be read back: {error}", stage="verify") from error
-    if dict(metadata) != dict(text):
-        raise SaveError(f"metadata {dict(text)} was read back, not {metadata}", stage="verify")
-    if {t.key for t in found} != set(expected):
-        wrong = sorted({t.key for t in found} ^ set(expected))[0]
-        raise SaveError(f"{wrong!r} is on one side only after reading back", stage="verify")
-    _compare_values(path, found, expected, monitor)
+        raise _differs(f"the written file cannot be read back: {error}") from error
+    if dict(metadata) != dict(found.metadata):
+        raise _differs(f"metadata {dict(found.metadata)} was read back, not {dict(metadata)}")
+    if format == "rudapack" and _text(scalars or {}) != _text(found.scalars):
+        raise _differs(f"scalars {dict(found.scalars)} were read back, not {dict(scalars or {})}")
+    planned = {entry.key: entry for entry in entries}
+    if {t.key for t in found.tensors} != set(planned):
+        wrong = sorted({t.key for t in found.tensors} ^ set(planned))[0]
+        raise _differs(f"{wrong!r} is on one side only after reading back")
+    for tensor in found.tensors:
+        _compare_header(tensor, planned[tensor.key], keeps_ids=format == "rudapack")
+    _compare_values(path, found.tensors, digests, monitor)
+
+
+def _differs(fact: str) -> SaveError:
+    return SaveError(fact, stage="verify")
+
+
+def _text(scalars: Mapping[str, Any]) -> str:
+    return repr(sorted((name, dict(value)) for name, value in scalars.items()))  # NaN ≠ NaN
+
+
+def _compare_header(found: FoundTensor, planned: PlannedTensor, *, keeps_ids: bool) -> None:
+    if found.shape != planned.shape:
+        raise _differs(
+            f"{found.key!r} has shape {found.shape} after reading back, not {planned.shape}"
+        )
+    alike = {planned.dtype, DType.F32} if planned.dtype is DType.FLEX32 else {planned.dtype}
+    if found.dtype not in alike:
+        raise _differs(
+            f"{found.key!r} has dtype {found.dtype} after reading back, not {planned.dtype}"
+        )
+    if keeps_ids and found.param_id != planned.snapshot.param_id:
+        raise _differs(f"{found.key!r} has another parameter id after reading back")
 
 
 def _compare_values(
-    path: Path,
-    found: list[FoundTensor],
-    expected: Mapping[str, tuple[tuple[int, ...], str]],
-    monitor: Monitor,
+    path: Path, tensors: Sequence[FoundTensor], digests: Mapping[str, str], monitor: Monitor
 ) -> None:
-    total, done = sum(t.nbytes for t in found), 0
+    total, done = sum(t.nbytes for t in tensors), 0
     with open(path, "rb") as file:
-        for tensor in found:
-            shape, digest = expected[tensor.key]
-            if tensor.shape != shape:
-                raise SaveError(
-                    f"{tensor.key!r} has shape {tensor.shape} after reading back, not {shape}",
-                    stage="verify",
-                )
+        for tensor in tensors:
             got = hashlib.sha256()
             for chunk in _chunks(file, tensor):
                 monitor.check()
                 got.update(chunk)
                 done += len(chunk)
                 monitor.report(Progress(done, total, "bytes verified"))
-            if got.hexdigest() != digest:
-                raise SaveError(
+            expected = digests[tensor.key]
+            if got.hexdigest() != expected:
+                raise _differs(
                     f"{tensor.key!r} at byte {tensor.offset} reads back with other values "
-                    f"(sha256 {got.hexdigest()[:12]}…, expected {digest[:12]}…)",
-                    stage="verify",
+                    f"(sha256 {got.hexdigest()[:12]}…, expected {expected[:12]}…)"
                 )
 
 
@@ -93,14 +126,14 @@ def _chunks(file: BinaryIO, tensor: FoundTensor) -> Iterator[bytes]:
     file.seek(tensor.offset)
     left = tensor.nbytes
     while left:
-        chunk = file.read(min(left, CHUNK_BYTES))
+        chunk = file.read(min(left, READ_BYTES))
         if not chunk:
             return  # the digest will differ
         left -= len(chunk)
         yield chunk
 
 
-def _read_safetensors(path: Path) -> tuple[list[FoundTensor], dict[str, str]]:
+def _read_safetensors(path: Path) -> FoundFile:
     """The official reader checks the header and names the tensors; JSON gives the offsets.
 
     Its NumPy side cannot return bf16 and fp8, therefore the values are read by offset.
@@ -110,34 +143,51 @@ def _read_safetensors(path: Path) -> tuple[list[FoundTensor], dict[str, str]]:
     with open(path, "rb") as file:
         (size,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(size))
-    header.pop("__metadata__", None)
     found = []
     with safe_open(path, framework="np") as official:
-        text = dict(official.metadata() or {})
-        if set(official.keys()) != set(header):
-            raise ValueError("the official reader sees other keys")
+        metadata = dict(official.metadata() or {})
         for key in official.offset_keys():
             begin, end = header[key]["data_offsets"]
-            shape = tuple(official.get_slice(key).get_shape())
-            found.append(FoundTensor(key, shape, 8 + size + begin, end - begin))
-    return found, text
+            view = official.get_slice(key)
+            dtype = DType.from_safetensors(view.get_dtype())
+            place = (8 + size + begin, end - begin)
+            found.append(FoundTensor(key, dtype, tuple(view.get_shape()), *place))
+    return FoundFile(tuple(found), metadata)
 
 
-def _read_rudapack(path: Path) -> tuple[list[FoundTensor], dict[str, str]]:
+def _read_rudapack(path: Path) -> FoundFile:
     with open(path, "rb") as file:
         if file.read(6) != _RUDAPACK_MAGIC:
             raise ValueError("wrong magic")
         (size,) = struct.unpack("<I", file.read(4))
         document = cbor2.loads(file.read(size))
     data = (10 + size + 255) & ~255
-    found = []
-    for key, descriptor in document["tensors"].items():
-        begin, end = descriptor["data_offsets"]
-        found.append(FoundTensor(key, tuple(descriptor["shape"]), data + begin, end - begin))
-    return sorted(found, key=lambda t: t.offset), document.get("metadata", {})
+    found = [
+        FoundTensor(
+            key,
+            _rudapack_dtype(entry["dtype"]),
+            tuple(entry["shape"]),
+            data + entry["data_offsets"][0],
+            entry["data_offsets"][1] - entry["data_offsets"][0],
+            entry.get("param_id"),
+        )
+        for key, entry in document["tensors"].items()
+    ]
+    found.sort(key=lambda t: t.offset)
+    scalars = document.get("scalars", {})
+    return FoundFile(tuple(found), document.get("metadata", {}), scalars)
 
 
-_READERS: dict[str, Callable[[Path], tuple[list[FoundTensor], dict[str, str]]]] = {
+def _rudapack_dtype(spelled: Any) -> DType | None:
+    if isinstance(spelled, str):
+        return DType.from_rudapack(spelled)
+    ((kind, detail),) = spelled.items()
+    if kind == "QFloat":
+        return DType.QFLOAT
+    return DType.BOOL_U32 if detail == "U32" else DType.BOOL
+
+
+_READERS: dict[str, Callable[[Path], FoundFile]] = {
     "rudapack": _read_rudapack,
     "safetensors": _read_safetensors,
 }

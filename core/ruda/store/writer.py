@@ -187,8 +187,15 @@ def _fill(plan: SavePlan, sibling: Sibling, monitor: Monitor, *, digests: bool) 
 
 
 def _verify(plan: SavePlan, path: Path, digests: Mapping[str, str], monitor: Monitor) -> None:
-    expected = {e.key: (e.shape, digests[e.key]) for e in plan.entries}
-    verify_file(path, plan.format, expected, metadata=plan.metadata, monitor=monitor)
+    verify_file(
+        path,
+        plan.format,
+        plan.entries,
+        digests,
+        metadata=plan.metadata,
+        scalars=plan.index.extra.get("scalars"),
+        monitor=monitor,
+    )
 
 
 def _require_space(plan: SavePlan, folder: Path) -> None:

@@ -1,82 +1,155 @@
 """Reading back: the independent readers see what was meant, and nothing else passes."""
 
-import hashlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from ruda.errors import SaveError
+from ruda.nn import ParamId
 from ruda.progress import Cancelled
-from ruda.store import save
+from ruda.store import plan_save, write
 from ruda.store.index import TensorIndex
-from ruda.store.snapshot import TensorSnapshot
+from ruda.store.snapshot import ArraySource, TensorSnapshot
 from ruda.store.verify import verify_file
+from ruda.tensor import DType
 
-A = np.arange(4, dtype=np.float32).reshape(2, 2)
-B = np.arange(3, dtype=np.uint8)
-METADATA = {"k": "v"}
-
-
-def digest(array):
-    return hashlib.sha256(array.tobytes()).hexdigest()
+SCALARS = {"step": {"UInt": 3}, "a": {"Float": float("nan")}}
+SCHEME = {"value": "Q8S", "store": {"PackedU32": 0}}
 
 
-EXPECTED = {"a": ((2, 2), digest(A)), "b": ((3,), digest(B))}
-
-
-@pytest.fixture(params=["rudapack", "safetensors"])
-def written(request, tmp_path):
-    suffix = {"rudapack": ".bpk", "safetensors": ".safetensors"}[request.param]
-    index = TensorIndex.of(
-        [TensorSnapshot.from_array("b", B), TensorSnapshot.from_array("a", A)], format="memory"
+def index_of(*more):
+    made = (
+        TensorSnapshot.from_array("b", np.arange(3, dtype=np.uint8), param_id=ParamId(5)),
+        TensorSnapshot.from_array("a", np.arange(4, dtype=np.float32).reshape(2, 2)),
+        *more,
     )
-    save(index, tmp_path / f"m{suffix}", metadata=METADATA)
-    return tmp_path / f"m{suffix}", request.param
+    return TensorIndex.of(
+        made, format="memory", metadata={"k": "v"}, extra={"scalars": dict(SCALARS)}
+    )
+
+
+class Written:
+    """A file, and everything that verifying it needs."""
+
+    def __init__(self, path, index):
+        self.path = path
+        self.plan = plan_save(index, path)
+        self.entries = {e.key: e for e in self.plan.entries}
+        self.digests = dict(write(self.plan, verify=True).sha256)
+        self.metadata = {"k": "v"}
+        self.scalars = dict(SCALARS)
+
+    def verify(self, **options):
+        verify_file(
+            self.path,
+            self.plan.format,
+            list(self.entries.values()),
+            self.digests,
+            metadata=self.metadata,
+            scalars=self.scalars,
+            **options,
+        )
+
+
+@pytest.fixture(params=["m.bpk", "m.safetensors"])
+def written(request, tmp_path):
+    return Written(tmp_path / request.param, index_of())
+
+
+@pytest.fixture
+def packed(tmp_path):
+    return Written(tmp_path / "m.bpk", index_of())
 
 
 def test_a_sound_file_passes(written):
-    verify_file(*written, EXPECTED, metadata=METADATA)
+    written.verify()
 
 
-OTHERS = [
-    pytest.param({**EXPECTED, "c": ((), "")}, METADATA, r"'c' is on one side only", id="missing"),
-    pytest.param({"a": EXPECTED["a"]}, METADATA, r"'b' is on one side only", id="unexpected"),
+def test_every_spelling_of_a_dtype_passes(tmp_path):
+    bits = ArraySource(np.zeros(4, np.uint8))
+    Written(
+        tmp_path / "m.bpk",
+        index_of(
+            TensorSnapshot("q", DType.QFLOAT, (4,), 4, bits, scheme=SCHEME),
+            TensorSnapshot("old", DType.BOOL, (4,), 4, bits, scheme="Bool"),
+            TensorSnapshot("u8", DType.BOOL, (4,), 4, bits, scheme={"Bool": "U8"}),
+            TensorSnapshot("u32", DType.BOOL_U32, (1,), 4, bits),
+            TensorSnapshot("flex", DType.FLEX32, (1,), 4, bits),
+        ),
+    ).verify()
+    Written(
+        tmp_path / "m.safetensors", index_of(TensorSnapshot("flex", DType.FLEX32, (1,), 4, bits))
+    ).verify()
+
+
+CHANGES = [
+    pytest.param(lambda w: w.entries.pop("b"), r"'b' is on one side only", id="unexpected"),
     pytest.param(
-        {**EXPECTED, "a": ((4,), digest(A))}, METADATA, r"'a' has shape \(2, 2\) .* not \(4,\)",
+        lambda w: w.entries.update(c=replace(w.entries["a"], key="c")),
+        r"'c' is on one side only",
+        id="missing",
+    ),
+    pytest.param(
+        lambda w: w.entries.update(a=replace(w.entries["a"], shape=(4,))),
+        r"'a' has shape \(2, 2\) after reading back, not \(4,\)",
         id="shape",
     ),
     pytest.param(
-        {**EXPECTED, "a": ((2, 2), digest(B))}, METADATA, r"'a' at byte \d+ .* other values",
+        lambda w: w.entries.update(a=replace(w.entries["a"], dtype=DType.I32)),
+        r"'a' has dtype f32 after reading back, not i32",
+        id="dtype",
+    ),
+    pytest.param(
+        lambda w: w.digests.update(a=w.digests["b"]),
+        r"'a' at byte \d+ reads back with other values \(sha256 \w{12}…, expected \w{12}…\)",
         id="values",
     ),
-    pytest.param(EXPECTED, {"k": "w"}, r"metadata \{'k': 'v'\} was read back, not", id="metadata"),
-]  # fmt: skip
+    pytest.param(
+        lambda w: w.metadata.update(k="w"),
+        r"metadata \{'k': 'v'\} was read back, not \{'k': 'w'\}",
+        id="metadata",
+    ),
+]
 
 
-@pytest.mark.parametrize(("expected", "metadata", "message"), OTHERS)
-def test_a_difference_is_named(written, expected, metadata, message):
+@pytest.mark.parametrize(("change", "message"), CHANGES)
+def test_a_difference_is_named(written, change, message):
+    change(written)
     with pytest.raises(SaveError, match=message) as caught:
-        verify_file(*written, expected, metadata=metadata)
+        written.verify()
     assert caught.value.stage == "verify"
+
+
+def test_another_id_does_not_pass(packed):
+    entry = packed.entries["b"]
+    packed.entries["b"] = replace(entry, snapshot=replace(entry.snapshot, param_id=ParamId(6)))
+    with pytest.raises(SaveError, match=r"'b' has another parameter id after reading back"):
+        packed.verify()
+
+
+def test_another_scalar_does_not_pass(packed):
+    packed.scalars["step"] = {"UInt": 4}
+    with pytest.raises(SaveError, match=r"scalars .*'UInt': 3.* were read back, not .*'UInt': 4"):
+        packed.verify()
 
 
 @pytest.mark.parametrize("cut", [0, 5, 40, -1])
 def test_a_file_that_was_cut_does_not_pass(written, cut):
-    path, kind = written
-    path.write_bytes(path.read_bytes()[:cut])
+    written.path.write_bytes(written.path.read_bytes()[:cut])
     with pytest.raises(SaveError, match=r"cannot be read back|reads back with other values"):
-        verify_file(path, kind, EXPECTED, metadata=METADATA)
+        written.verify()
 
 
-def test_another_kind_of_file_does_not_pass(tmp_path):
-    (tmp_path / "m.bpk").write_bytes(b"PK\x03\x04" * 64)
+def test_another_kind_of_file_does_not_pass(packed):
+    packed.path.write_bytes(b"PK\x03\x04" * 64)
     with pytest.raises(SaveError, match=r"cannot be read back: wrong magic"):
-        verify_file(tmp_path / "m.bpk", "rudapack", EXPECTED, metadata=METADATA)
+        packed.verify()
 
 
 def test_a_format_without_a_second_reader(tmp_path):
     with pytest.raises(SaveError, match=r"npz files cannot be verified"):
-        verify_file(tmp_path / "m.npz", "npz", {}, metadata={})
+        verify_file(tmp_path / "m.npz", "npz", [], {}, metadata={})
 
 
 class Stopped:
@@ -89,4 +162,4 @@ class Stopped:
 
 def test_verifying_can_be_stopped(written):
     with pytest.raises(Cancelled):
-        verify_file(*written, EXPECTED, metadata=METADATA, monitor=Stopped())
+        written.verify(monitor=Stopped())
