@@ -77,6 +77,7 @@ def _run(options: argparse.Namespace) -> int:
         application,
         build_window,
         catch_faults,
+        let_go,
         restore_session,
     )
     from ruda_workbench.storage import Storage, default_folder
@@ -91,7 +92,9 @@ def _run(options: argparse.Namespace) -> int:
     if options.sample:
         operations.open_sample(window.context)
     window.open_paths(options.files)
-    return app.exec()
+    code = app.exec()
+    let_go(window)
+    return code
 
 
 def _screenshot(options: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ import traceback
 from pathlib import Path
 from types import TracebackType
 
-from PySide6.QtCore import QCoreApplication, QEventLoop, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
 from ruda.session import Jobs, Session
@@ -77,6 +77,13 @@ def settle(window: MainWindow, *, limit: int = SETTLE_LIMIT) -> None:
     loop.exec()
     timer.stop()
     QCoreApplication.processEvents()
+
+
+def let_go(window: MainWindow) -> None:
+    """Close a window and destroy it now, in Qt's order, not in that of Python's collector."""
+    window.close()
+    window.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
 def catch_faults(window: MainWindow) -> None:

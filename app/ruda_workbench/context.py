@@ -32,6 +32,7 @@ class Context(QObject):
         self.session = session
         self.jobs = QtJobs(jobs, self)
         self.theme = theme
+        theme.setParent(self)
         self.storage = storage
         self.derived = Derived()
         """Targets, reports and converted views, kept for screens that come back."""

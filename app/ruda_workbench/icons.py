@@ -50,7 +50,9 @@ class _TokenIconEngine(QIconEngine):
 
     def clone(self) -> QIconEngine:
         """An engine of the same icon."""
-        return _TokenIconEngine(*self._args)
+        made = _TokenIconEngine(*self._args)
+        _engines.append(made)
+        return made
 
 
 _engines: list[_TokenIconEngine] = []  # QIcon takes the C++ half only; the Python half must live

@@ -13,6 +13,7 @@ from PySide6.QtGui import (
     QDragLeaveEvent,
     QDropEvent,
     QGuiApplication,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import (
     QFileDialog,
@@ -44,6 +45,8 @@ from ruda_workbench.widgets.status_line import StatusLine
 from ruda_workbench.workspaces.table import WORKSPACES
 from ruda_workbench.workspaces.workspace import Workspace
 
+INSPECTOR_FROM = 1140
+"""Width of the window from which there is room for the inspector."""
 RECOVERY_DELAY = 500
 """Milliseconds of rest after an edit before the recovery file is written."""
 
@@ -60,7 +63,7 @@ class MainWindow(QMainWindow):
         self.setWindowIcon(icon("logo"))
         self.setAcceptDrops(True)
         self.resize(1440, 900)
-        self.setMinimumSize(900, 560)
+        self.setMinimumSize(960, 600)
         self.book = ActionBook(self)
         self._workspaces: dict[str, Workspace] = {}
         self._inspectors: dict[str, QWidget] = {}
@@ -237,7 +240,14 @@ class MainWindow(QMainWindow):
         wanted = self.workspace().wants_inspector() and self._inspector_wanted
         if panel is not None:
             self._inspector_stack.setCurrentWidget(panel)
-        self._inspector.setVisible(panel is not None and wanted)
+        fits = self.width() >= INSPECTOR_FROM
+        self._inspector.setVisible(panel is not None and wanted and fits)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the room of the inspector to the workspace where the window is narrow."""
+        super().resizeEvent(event)
+        if self._current:
+            self._show_inspector()
 
     def _show_summary(self) -> None:
         workspace = self.workspace()

@@ -10,7 +10,7 @@ from ruda.session import SaveOptions, TargetChoice
 from ruda.store import open_store
 from ruda_workbench import operations, save_operations
 from ruda_workbench import recipe_operations as edits
-from ruda_workbench.application import application, build_window, settle
+from ruda_workbench.application import application, build_window, let_go, settle
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.storage import Storage
 from ruda_workbench.workspaces.weights import WeightsWorkspace
@@ -24,7 +24,7 @@ def self_test() -> int:
         try:
             problem = _story(window, Path(folder) / "saved.safetensors")
         finally:
-            window.close()
+            let_go(window)
     if problem:
         sys.stderr.write(f"ruda-workbench --self-test: {problem}\n")
         return 1

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QApplication
 from ruda.session import RuleDraft, TargetChoice
 from ruda.store import TensorIndex, TensorSnapshot, save
 from ruda_workbench import operations
-from ruda_workbench.application import application, build_window, settle
+from ruda_workbench.application import application, build_window, let_go, settle
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.self_test import make_green
 from ruda_workbench.storage import Storage
@@ -241,7 +241,7 @@ def _take(window: MainWindow, scene: Scene, stage: Callable[[Scene], None], out:
         scene.settle()
         written = _picture(window).save(str(out))
     finally:
-        window.close()
+        let_go(window)
     if not written:
         sys.stderr.write(f"{out}: the picture could not be written\n")
         return 1

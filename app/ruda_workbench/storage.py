@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
 from ruda.session import (
     Recent,
+    Recents,
     Session,
     SessionState,
+    Settings,
+    SettingsFile,
     add_recent,
     capture_session,
     clear_state,
@@ -22,6 +26,7 @@ from ruda.session import (
     write_state,
 )
 
+F = TypeVar("F")
 RecentKind = Literal["weights", "dataset", "recipe"]
 
 
@@ -45,12 +50,13 @@ class Storage:
         self._recents_file = folder / "recents.json"
         self._state_file = folder / "session.json"
         self._recovery_file = folder / "recovery.json"
-        found = read_settings(self._settings_file)
-        listed = read_recents(self._recents_file)
+        self.notes: list[str] = []
+        found = self._read(self._settings_file, read_settings, SettingsFile(Settings()))
+        listed = self._read(self._recents_file, read_recents, Recents())
         self._unknown = found.unknown
         self._recents = listed.entries
         self.settings = found.settings
-        self.notes: list[str] = [*found.notes, *listed.notes]
+        self.notes += [*found.notes, *listed.notes]
 
     @property
     def recents(self) -> tuple[Recent, ...]:
@@ -110,6 +116,13 @@ class Storage:
             if found.state is not None:
                 return found.state, crashed
         return None, False
+
+    def _read(self, file: Path, read: Callable[[Path], F], otherwise: F) -> F:
+        try:
+            return read(file)
+        except OSError as error:
+            self.notes.append(f"{file}: cannot be read: {error}")
+            return otherwise
 
     def _write(self, file: Path, state: SessionState) -> None:
         try:

@@ -21,7 +21,7 @@ class DiffTableModel(CellModel):
         Column("In the model", 120, shrinks=1),
         Column("Shape", 80, shrinks=1),
         Column("Type", 34),
-        Column("What happens", 120, shrinks=2),
+        Column("What happens", 160, shrinks=2),
     )
 
     def __init__(self) -> None:

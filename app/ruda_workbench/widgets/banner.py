@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QWidget
 
 from ruda_workbench.icons import paint_icon
-from ruda_workbench.theme import colour, colours
+from ruda_workbench.theme import colours
 from ruda_workbench.tokens import Radius, Space, mix
 from ruda_workbench.widgets.buttons import push_button
 from ruda_workbench.widgets.labels import label
@@ -70,8 +70,5 @@ class Banner(QFrame):
         c = colours()
         ink = c.error if self._level == "error" else c.missing
         painter = QPainter(self)
-        fill = colour("panel")
-        fill.setNamedColor(mix(c.panel, ink, 0.08))
-        line = colour("panel")
-        line.setNamedColor(mix(c.panel, ink, 0.35))
+        fill, line = QColor(mix(c.panel, ink, 0.08)), QColor(mix(c.panel, ink, 0.35))
         draw_round(painter, QRectF(self.rect()), Radius.CONTROL, fill=fill, line=line)

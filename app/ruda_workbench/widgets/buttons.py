@@ -169,6 +169,10 @@ class Switch(QAbstractButton):
         width = QFontMetrics(self.font()).horizontalAdvance(self.text())
         return QSize(30 + (Space.S + width if self.text() else 0) + 4, Size.HIT)
 
+    def minimumSizeHint(self) -> QSize:
+        """The word is never cut off."""
+        return self.sizeHint()
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw track, knob and word."""
         painter = QPainter(self)
@@ -326,6 +330,10 @@ class StatusChip(QAbstractButton):
         word = QFontMetrics(text_font()).horizontalAdvance(self.text())
         number = QFontMetrics(text_font(bold=True)).horizontalAdvance(self._number())
         return QSize(Space.M + 10 + Space.S + word + 6 + number + Space.M, 28)
+
+    def minimumSizeHint(self) -> QSize:
+        """Nothing is ever cut off."""
+        return self.sizeHint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the pill."""

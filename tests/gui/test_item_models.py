@@ -1,0 +1,215 @@
+"""Item models: Qt's own model test on each, and a million rows without a million questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QAbstractItemModel, Qt
+from PySide6.QtTest import QAbstractItemModelTester
+from PySide6.QtWidgets import QApplication
+
+from ruda.models import get
+from ruda.session import (
+    RuleDraft,
+    SaveLine,
+    TensorTable,
+    diff_page,
+    rules_page,
+    tensor_page,
+    tensor_table,
+)
+from ruda.store import DiffReport, Status, TensorIndex, TensorSnapshot, diff
+from ruda.tensor import CastCounts
+from ruda_workbench.item_models.change_table import ChangeTableModel
+from ruda_workbench.item_models.command_list import CommandList, Entry, find, find_keys
+from ruda_workbench.item_models.convert_table import EFFECT, ConvertTableModel
+from ruda_workbench.item_models.diff_table import SOURCE, STATUS, DiffTableModel
+from ruda_workbench.item_models.tensor_table import KEY, TensorTableModel
+from ruda_workbench.item_models.values_grid import ValuesGridModel
+from ruda_workbench.widgets.data_table import CELL_ROLE, DataTable
+
+pytestmark = pytest.mark.gui
+
+FATAL = QAbstractItemModelTester.FailureReportingMode.Fatal
+
+
+def index_of(keys: list[str]) -> TensorIndex:
+    values = np.zeros((2, 3), np.float32)
+    return TensorIndex.of((TensorSnapshot.from_array(k, values) for k in keys), format="made")
+
+
+def table_of(count: int) -> TensorTable:
+    keys = [f"block{i % 7}.weight{i}" for i in range(count)]
+    shape = (2, 3)
+    return TensorTable(
+        keys=keys,
+        dtypes=["f32"] * count,
+        shapes=[shape] * count,
+        nbytes=np.full(count, 24, dtype=np.int64),
+        numel=np.full(count, 6, dtype=np.int64),
+        shards=None,
+        shared={},
+    )
+
+
+def report() -> DiffReport:
+    keys = ["conv1.weight", "conv1.bias", "fc1.weight", "norm1.weight", "norm2.weight", "odd"]
+    return diff(index_of(keys), get("digits").build())
+
+
+def tensors(count: int) -> TensorTableModel:
+    model = TensorTableModel()
+    model.show_page(tensor_page(table_of(count)))
+    return model
+
+
+def differences() -> DiffTableModel:
+    model = DiffTableModel()
+    model.show_page(diff_page(report()))
+    return model
+
+
+def changes() -> ChangeTableModel:
+    model = ChangeTableModel()
+    page = rules_page(["a.x", "b.x", "c.y"], [RuleDraft("^[ab]", "z")], wanted=frozenset({"c.y"}))
+    model.show_lines(page.changes)
+    return model
+
+
+def conversion() -> ConvertTableModel:
+    model = ConvertTableModel()
+    line = SaveLine("fc.weight", 1, "[2, 3]", "f16", "cast f16", 12, "Linear")
+    model.show_lines((line,))
+    model.show_counts({"fc.weight": CastCounts(6, overflow=2)})
+    return model
+
+
+def values() -> ValuesGridModel:
+    model = ValuesGridModel()
+    model.show_plane(np.arange(12.0).reshape(3, 4))
+    return model
+
+
+def commands() -> CommandList:
+    model = CommandList()
+    model.show_entries([Entry("action", "a", "Open")], [Entry("key", "k", "k")])
+    return model
+
+
+MODELS = [
+    pytest.param(TensorTableModel, id="tensors, no page"),
+    pytest.param(lambda: tensors(0), id="tensors, 0 rows"),
+    pytest.param(lambda: tensors(1), id="tensors, 1 row"),
+    pytest.param(lambda: tensors(10_000), id="tensors, 10 000 rows"),
+    pytest.param(DiffTableModel, id="diff, no page"),
+    pytest.param(differences, id="diff"),
+    pytest.param(changes, id="changes"),
+    pytest.param(conversion, id="conversion"),
+    pytest.param(ValuesGridModel, id="values, none"),
+    pytest.param(values, id="values"),
+    pytest.param(commands, id="commands"),
+]
+
+
+@pytest.mark.parametrize("make", MODELS)
+def test_model_keeps_qts_rules(qapp: QApplication, make: Callable[[], QAbstractItemModel]) -> None:
+    model = make()
+    tester = QAbstractItemModelTester(model, FATAL)
+    for row in range(min(3, model.rowCount())):
+        model.index(row, 0).data(Qt.ItemDataRole.DisplayRole)
+    del tester
+
+
+def test_a_reset_keeps_qts_rules(qapp: QApplication) -> None:
+    model = tensors(10)
+    tester = QAbstractItemModelTester(model, FATAL)
+    model.show_page(tensor_page(table_of(3), fold=False))
+    assert model.rowCount() == 3
+    model.show_page(None)
+    assert model.rowCount() == 0
+    del tester
+
+
+class Counting(TensorTableModel):
+    asked = 0
+
+    def data(self, index, role=Qt.ItemDataRole.DisplayRole):
+        Counting.asked += 1
+        return super().data(index, role)
+
+
+def test_a_million_rows_ask_for_what_is_seen(qapp: QApplication) -> None:
+    model = Counting()
+    model.show_page(tensor_page(table_of(1_000_000), fold=False))
+    view = DataTable("big", "Big")
+    view.resize(1000, 800)
+    view.setModel(model)
+    Counting.asked = 0
+    view.show()
+    qapp.processEvents()
+    view.scrollToBottom()
+    qapp.processEvents()
+    assert model.rowCount() == 1_000_000
+    assert Counting.asked < 8000
+    view.close()
+
+
+def test_diff_cells_carry_status_and_fold(qapp: QApplication) -> None:
+    model = differences()
+    page = model.page
+    assert page is not None
+    row = next(i for i, line in enumerate(page.lines) if line.is_family)
+    assert model.index(row, STATUS).data(CELL_ROLE).status == page.lines[row].status.value
+    assert model.index(row, SOURCE).data(CELL_ROLE).fold == "closed"
+    model.show_page(
+        diff_page(report(), opened=frozenset({page.lines[row].name})),
+        frozenset({page.lines[row].name}),
+    )
+    assert model.index(row, SOURCE).data(CELL_ROLE).fold == "open"
+    assert model.index(row + 1, SOURCE).data(CELL_ROLE).fold == "inner"
+
+
+def test_diff_rows_are_read_out_in_words(qapp: QApplication) -> None:
+    model = differences()
+    texts = [
+        str(model.index(row, 0).data(Qt.ItemDataRole.AccessibleTextRole))
+        for row in range(model.rowCount())
+    ]
+    words = {status.value.capitalize() for status in Status}
+    assert all(text.split(",")[0] in words for text in texts)
+
+
+def test_families_say_how_many(qapp: QApplication) -> None:
+    model = tensors(20)  # an index does not keep its model alive
+    cell = model.index(0, KEY).data(CELL_ROLE)
+    assert (cell.text, cell.suffix, cell.fold) == ("block*.weight*", "×20", "closed")
+
+
+def test_overflow_is_an_error_cell(qapp: QApplication) -> None:
+    model = conversion()
+    cell = model.index(0, EFFECT).data(CELL_ROLE)
+    assert (cell.text, cell.status) == ("overflow 2", "error")
+
+
+def test_values_are_text_where_they_are_seen(qapp: QApplication) -> None:
+    model = values()
+    assert model.index(2, 3).data() == "11"
+
+
+def test_commands_are_found_by_all_their_words() -> None:
+    offers = [
+        (Entry("action", "a", "Open…"), "open… file weights"),
+        (Entry("action", "b", "Close"), "close file"),
+    ]
+    assert [e.value for e in find(offers, "file cl")] == ["b"]
+    assert [e.value for e in find(offers, "")] == ["a", "b"]
+    assert [e.value for e in find_keys(("x.Weight", "y.bias"), "weight")] == ["x.Weight"]
+    assert find_keys(("x",), "  ") == []
+
+
+def test_the_table_of_an_index_is_drawn(qapp: QApplication) -> None:
+    model = TensorTableModel()
+    model.show_page(tensor_page(tensor_table(index_of(["b", "a"])), sort="key"))
+    assert [model.index(r, KEY).data() for r in range(2)] == ["a", "b"]

@@ -1,0 +1,167 @@
+"""The bridge: every handler once, in the GUI thread, and never for an owner that is gone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, QObject
+from pytestqt.qtbot import QtBot
+
+from ruda.errors import SettingError
+from ruda.progress import Monitor, Progress
+from ruda.session import JobFailure, Jobs, JobState
+from ruda_workbench.qt_jobs import Latest, QtJobs
+
+pytestmark = pytest.mark.gui
+
+
+@pytest.fixture
+def bridge(qapp: QCoreApplication) -> Iterator[QtJobs]:
+    made = QtJobs(Jobs())
+    yield made
+    assert made.shutdown() == ()
+    made.deleteLater()
+
+
+def until_stopped(monitor: Monitor) -> None:
+    pause = threading.Event()
+    while True:
+        monitor.check()
+        pause.wait(0.002)
+
+
+def test_a_result_arrives_in_the_gui_thread(bridge: QtJobs, qtbot: QtBot) -> None:
+    heard: list[tuple[int, bool]] = []
+    gui = threading.current_thread()
+    owner = QObject()
+    bridge.start(
+        "answer",
+        lambda _: 42,
+        owner=owner,
+        done=lambda n: heard.append((n, threading.current_thread() is gui)),
+    )
+    qtbot.waitUntil(lambda: bool(heard))
+    assert heard == [(42, True)]
+
+
+def test_a_refusal_goes_to_failed(bridge: QtJobs, qtbot: QtBot) -> None:
+    heard: list[JobFailure] = []
+
+    def work(_: Monitor) -> None:
+        raise SettingError("it must not be")
+
+    bridge.start("refused", work, owner=bridge, done=lambda _: None, failed=heard.append)
+    qtbot.waitUntil(lambda: bool(heard))
+    assert (heard[0].summary, heard[0].expected) == ("it must not be", True)
+
+
+def test_a_failure_without_a_handler_is_told(bridge: QtJobs, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(bridge.unhandled) as told:
+        bridge.start("broken", lambda _: 1 / 0, owner=bridge, done=lambda _: None)
+    assert told.args[0].error.summary.startswith("ZeroDivisionError")
+
+
+def test_a_stop_goes_to_cancelled(bridge: QtJobs, qtbot: QtBot) -> None:
+    heard: list[str] = []
+    job = bridge.start(
+        "long",
+        until_stopped,
+        owner=bridge,
+        done=lambda _: heard.append("done"),
+        cancelled=lambda: heard.append("cancelled"),
+    )
+    qtbot.waitUntil(lambda: job.state is JobState.RUNNING)
+    job.cancel()
+    qtbot.waitUntil(lambda: bool(heard))
+    assert heard == ["cancelled"]
+
+
+def test_an_owner_that_is_gone_hears_nothing(bridge: QtJobs, qtbot: QtBot) -> None:
+    heard: list[int] = []
+    gate = threading.Event()
+    owner = QObject()
+    with qtbot.waitSignal(bridge.news, check_params_cb=lambda news: news.state is JobState.DONE):
+        bridge.start("late", lambda _: gate.wait(5), owner=owner, done=heard.append)
+        owner.deleteLater()
+        QCoreApplication.sendPostedEvents(owner, QEvent.Type.DeferredDelete)
+        gate.set()
+    assert heard == []
+
+
+def test_news_carries_progress(bridge: QtJobs, qtbot: QtBot) -> None:
+    seen: list[float | None] = []
+    bridge.news.connect(
+        lambda news: seen.append(None if news.progress is None else news.progress.fraction)
+    )
+    done: list[None] = []
+
+    def work(monitor: Monitor) -> None:
+        monitor.report(Progress(1, 2))
+
+    bridge.start("half", work, owner=bridge, done=done.append)
+    qtbot.waitUntil(lambda: bool(done))
+    assert 0.5 in seen
+
+
+def test_only_the_newest_question_is_answered(bridge: QtJobs, qtbot: QtBot) -> None:
+    heard: list[int] = []
+    owner = QObject()
+    latest = Latest(bridge, owner)
+    gate = threading.Event()
+
+    def slow(_: Monitor) -> int:
+        gate.wait(5)
+        return 1
+
+    latest.ask("first", slow, heard.append)
+    latest.ask("second", lambda _: 2, heard.append)
+    gate.set()
+    qtbot.waitUntil(lambda: not bridge.running)
+    qtbot.wait(30)
+    assert heard == [2]
+    assert not latest.is_waiting
+
+
+def test_a_dropped_question_is_not_answered(bridge: QtJobs, qtbot: QtBot) -> None:
+    heard: list[int] = []
+    owner = QObject()
+    latest = Latest(bridge, owner)
+    latest.ask("dropped", lambda _: 1, heard.append)
+    latest.drop()
+    qtbot.waitUntil(lambda: not bridge.running)
+    qtbot.wait(30)
+    assert heard == []
+
+
+def test_many_starts_and_stops_lose_nothing(bridge: QtJobs, qtbot: QtBot) -> None:
+    ends: list[str] = []
+    for number in range(300):
+        job = bridge.start(
+            f"job {number}",
+            until_stopped if number % 2 else (lambda _: None),
+            owner=bridge,
+            done=lambda _: ends.append("done"),
+            cancelled=lambda: ends.append("cancelled"),
+        )
+        if number % 2:
+            job.cancel()
+    qtbot.waitUntil(lambda: len(ends) == 300, timeout=20_000)
+    assert ends.count("cancelled") == 150
+
+
+def test_shutdown_stops_what_runs(qapp: QCoreApplication, qtbot: QtBot) -> None:
+    made = QtJobs(Jobs())
+    heard: list[str] = []
+    job = made.start(
+        "long",
+        until_stopped,
+        owner=made,
+        done=lambda _: heard.append("done"),
+        cancelled=lambda: heard.append("cancelled"),
+    )
+    qtbot.waitUntil(lambda: job.state is JobState.RUNNING)
+    assert made.shutdown() == ()
+    qtbot.wait(30)
+    assert (job.state, heard) == (JobState.CANCELLED, [])

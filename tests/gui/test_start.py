@@ -1,0 +1,92 @@
+"""The command: arguments, no display, pictures, and the screens there are."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QApplication
+
+from ruda_workbench.__main__ import main, no_display
+from ruda_workbench.shots import SCREENS, take_screen
+from ruda_workbench.storage import Storage
+from ruda_workbench.theme import colours
+from ruda_workbench.widgets.plots import diverging_image
+
+pytestmark = pytest.mark.gui
+
+
+def run(project: Path, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(project / "core"), str(project / "app")])
+    env = {**os.environ, "PYTHONPATH": path, **changes}
+    env = {key: value for key, value in env.items() if value}
+    command = [sys.executable, "-m", "ruda_workbench", *arguments]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+
+
+def test_without_a_display_one_sentence_is_said(project: Path) -> None:
+    nothing = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "QT_QPA_PLATFORM": ""}
+    if sys.platform in ("win32", "darwin"):
+        return
+    found = run(project, **nothing)
+    assert found.returncode == 2
+    assert found.stderr.startswith("ruda-workbench: there is no display")
+    assert found.stderr.count("\n") == 1
+
+
+def test_a_display_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("QT_QPA_PLATFORM", raising=False)
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert no_display() is None
+
+
+def test_the_self_test_is_green(project: Path) -> None:
+    found = run(project, "--self-test")
+    assert (found.returncode, found.stdout) == (0, "ruda-workbench --self-test: all went well\n")
+
+
+def test_a_picture_of_the_sample_is_written(project: Path, tmp_path: Path) -> None:
+    out = tmp_path / "window.png"
+    found = run(project, "--sample", "--theme", "dark", "--screenshot", str(out))
+    assert found.returncode == 0, found.stderr
+    assert QImage(str(out)).width() == 1440
+
+
+@pytest.mark.parametrize("name", list(SCREENS))
+def test_every_screen_can_be_built(qapp: QApplication, tmp_path: Path, name: str) -> None:
+    out = tmp_path / f"{name}.png"
+    assert take_screen(name, "dark", out) == 0
+    assert QImage(str(out)).size().width() == 1440
+
+
+def test_an_unknown_screen_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert take_screen("nowhere", "light", tmp_path / "x.png") == 2
+    assert "no screen is called 'nowhere'; there are welcome" in capsys.readouterr().err
+
+
+def test_wrong_arguments_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["--theme", "pink"])
+    assert "invalid choice: 'pink'" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_costs_only_memory(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    storage = Storage(tmp_path / "file" / "below")
+    storage.change(theme="dark")
+    storage.remember(tmp_path / "x.pt")
+    assert storage.settings.theme == "dark"
+    assert [note for note in storage.notes if str(tmp_path) not in note] == []
+
+
+def test_the_heat_map_diverges_about_zero(qapp: QApplication) -> None:
+    image = diverging_image(np.array([[-1.0, 0.0, 1.0]], np.float32), 1.0)
+    below, zero, above = (image.pixelColor(x, 0) for x in range(3))
+    assert below.blue() > below.red()
+    assert above.red() > above.blue()
+    assert zero.name() == colours().diverging_zero

@@ -1,0 +1,112 @@
+"""What a session keeps: documents, recipes and views over a close, and over a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtWidgets import QApplication
+
+from ruda.session import RuleDraft
+from ruda_workbench.application import build_window, restore_session, settle
+from ruda_workbench.main_window import MainWindow
+from ruda_workbench.storage import Storage
+from ruda_workbench.workspaces.weights import WeightsWorkspace
+
+pytestmark = pytest.mark.gui
+
+SHAPES = {"module.fc1.bias": (32,), "module.fc2.bias": (10,)}
+
+
+def edit(window: MainWindow, path: Path) -> None:
+    window.open_paths([path])
+    settle(window)
+    weights = window.workspace("weights")
+    assert isinstance(weights, WeightsWorkspace)
+    weights.choose_target("digits")
+    settle(window)
+    weights.diff.rules.add_draft(RuleDraft(r"^module\.", ""))
+    settle(window)
+
+
+def again(qapp: QApplication, storage: Storage) -> MainWindow:
+    window = build_window(qapp, Storage(storage.folder), theme="light")
+    restore_session(window)
+    window.show()
+    settle(window)
+    return window
+
+
+def let_go(window: MainWindow) -> None:
+    window.close()
+    window.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+def test_a_session_comes_back(
+    qapp: QApplication, window: MainWindow, storage: Storage, make_file: Callable[..., Path]
+) -> None:
+    edit(window, make_file(SHAPES))
+    window.close()
+    second = again(qapp, storage)
+    document = second.context.session.active
+    assert document is not None
+    assert [rule.pattern for rule in document.recipe.remap.rules] == [r"^module\."]
+    assert document.target is not None
+    assert document.target.name == "digits"
+    assert second.notices.notices == ()
+    let_go(second)
+
+
+def test_a_crash_loses_no_recipe(
+    qapp: QApplication, window: MainWindow, storage: Storage, make_file: Callable[..., Path]
+) -> None:
+    edit(window, make_file(SHAPES))
+    window._keep_recovery()  # the timer of the last edit
+    second = again(qapp, storage)
+    document = second.context.session.active
+    assert document is not None
+    assert not document.recipe.is_identity
+    assert [n.title for n in second.notices.notices] == ["The last session ended without a close"]
+    let_go(second)
+
+
+def test_a_file_that_is_gone_is_said(
+    qapp: QApplication, window: MainWindow, storage: Storage, make_file: Callable[..., Path]
+) -> None:
+    path = make_file(SHAPES)
+    edit(window, path)
+    window.close()
+    path.unlink()
+    second = again(qapp, storage)
+    assert second.context.session.documents == ()
+    assert [(n.title, n.text) for n in second.notices.notices] == [
+        ("Not found any more", path.name)
+    ]
+    let_go(second)
+
+
+def test_a_session_is_not_restored_against_the_setting(
+    qapp: QApplication, window: MainWindow, storage: Storage, make_file: Callable[..., Path]
+) -> None:
+    edit(window, make_file(SHAPES))
+    storage.change(restore_session=False)
+    window.close()
+    second = again(qapp, storage)
+    assert second.context.session.documents == ()
+    let_go(second)
+
+
+@pytest.mark.parametrize("name", ["settings.toml", "recents.json", "session.json", "recovery.json"])
+def test_a_broken_file_of_ours_costs_only_itself(
+    qapp: QApplication, tmp_path: Path, name: str
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / name).write_bytes(b"\xff{not this")
+    window = again(qapp, Storage(folder))
+    assert window.isVisible()
+    assert window.context.session.documents == ()
+    let_go(window)

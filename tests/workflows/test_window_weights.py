@@ -1,0 +1,560 @@
+"""Stories of the Weights workspace, told through the window."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from ruda.progress import Monitor
+from ruda.session import JobState, RuleDraft, TargetChoice
+from ruda.store import Status, open_store
+from ruda_workbench import operations
+from ruda_workbench.dialogs.save_sheet import SaveSheet
+from ruda_workbench.main_window import MainWindow
+from ruda_workbench.self_test import make_green
+from ruda_workbench.workspaces.weights import WeightsWorkspace
+
+pytestmark = pytest.mark.gui
+
+Settled = Callable[[], None]
+MakeFile = Callable[..., Path]
+
+DIGITS = {
+    "conv1.weight": (8, 1, 3, 3),
+    "conv1.bias": (8,),
+    "norm1.weight": (8,),
+    "norm1.bias": (8,),
+    "norm1.running_mean": (8,),
+    "norm1.running_var": (8,),
+    "conv2.weight": (16, 8, 3, 3),
+    "conv2.bias": (16,),
+    "norm2.weight": (16,),
+    "norm2.bias": (16,),
+    "norm2.running_mean": (16,),
+    "norm2.running_var": (16,),
+    "fc1.weight": (32, 400),
+    "fc1.bias": (32,),
+    "fc2.weight": (10, 32),
+    "fc2.bias": (10,),
+}
+WRAPPED = {f"module.{key}": shape for key, shape in DIGITS.items()}
+
+
+def drop(window: MainWindow, *paths: Path) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    window.dropEvent(
+        QDropEvent(
+            QPointF(700, 400),
+            Qt.DropAction.CopyAction,
+            data,
+            Qt.MouseButton.LeftButton,
+            Qt.KeyboardModifier.NoModifier,
+        )
+    )
+
+
+def counts(weights: WeightsWorkspace) -> dict[str, int]:
+    page = weights.diff.page
+    assert page is not None
+    return {chip.status.value: chip.count for chip in page.chips if chip.count}
+
+
+def open_sheet() -> SaveSheet:
+    sheet = QApplication.activeModalWidget()
+    assert isinstance(sheet, SaveSheet)
+    return sheet
+
+
+def test_a_dropped_file_is_opened(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    path = make_file(DIGITS)
+    drop(window, path)
+    settled()
+    assert window.windowTitle() == "made.safetensors – Ruda"
+    assert window.tabs.tabText(0) == "made.safetensors"
+    assert weights.title.facts == "16 tensors · 58.0 kB · safetensors file · no recipe"
+    assert [r.path for r in window.context.storage.recents] == [str(path)]
+    assert weights.summary().startswith("16 tensors · 14 506 values")
+
+
+def test_the_table_is_searched_sorted_and_unfolded(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    settled: Settled,
+    make_file: MakeFile,
+    qtbot: QtBot,
+) -> None:
+    window.open_paths([make_file(DIGITS)])
+    settled()
+    panel = weights.tensors
+    assert panel.model.rowCount() == 8
+    panel.fold.click()
+    assert panel.model.rowCount() == 16
+    window.book.run("view.search")
+    qtbot.keyClicks(panel.filter, "CONV")
+    qtbot.waitUntil(lambda: panel.model.rowCount() == 4)
+    panel.filter.case.click()
+    assert panel.model.rowCount() == 0
+    panel.filter.case.click()
+    panel.filter.setText("(conv|fc)1")
+    panel.filter.regex.click()
+    assert panel.model.rowCount() == 4
+    panel.table.sortByColumn(4, Qt.SortOrder.DescendingOrder)
+    assert [panel.model.row(i).key for i in range(2)] == ["fc1.weight", "conv1.weight"]
+
+
+def test_a_broken_pattern_is_outlined_and_the_rows_stay(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    window.open_paths([make_file(DIGITS)])
+    settled()
+    panel = weights.tensors
+    panel.filter.regex.setChecked(True)
+    panel.filter.setText("conv(")
+    panel.filter.returnPressed.emit()
+    assert panel.filter.property("invalid") is True
+    assert "at position 4" in panel.filter.toolTip()
+    assert panel.model.rowCount() == 8
+
+
+def test_a_family_opens_and_is_stepped_through(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    settled: Settled,
+    make_file: MakeFile,
+    qtbot: QtBot,
+) -> None:
+    window.open_paths([make_file(DIGITS)])
+    settled()
+    panel = weights.tensors
+    panel.table.select_row(0)
+    qtbot.keyClick(panel.table, Qt.Key.Key_Right)
+    assert [panel.model.row(i).key for i in range(3)] == [
+        "conv*.weight",
+        "conv1.weight",
+        "conv2.weight",
+    ]
+    qtbot.keyClick(panel.table, Qt.Key.Key_Left)
+    assert panel.model.row(1).key == "conv*.bias"
+    inspector = weights.inspector()
+    assert inspector.shown_key == "conv1.weight"
+    inspector._ahead()
+    settled()
+    assert inspector.shown_key == "conv2.weight"
+
+
+def test_the_inspector_reads_the_chosen_tensor(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    window.open_paths([make_file(DIGITS)])
+    settled()
+    weights.reveal("fc2.weight")
+    settled()
+    found = weights.inspector().inspection
+    assert found is not None
+    with open_store(weights.watch.document.path) as index:
+        values = index["fc2.weight"].read()
+    assert found.stats.minimum == float(values.min())
+    np.testing.assert_array_equal(found.plane, values)
+    assert dict(found.halves).keys() == {"as f16", "as bf16"}
+
+
+def test_a_file_is_brought_to_green_and_back(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    window.open_paths([make_file(WRAPPED)])
+    settled()
+    weights.choose_target("digits")
+    settled()
+    assert weights.diff.coverage.headline == "0 % of parameters would load"
+    assert weights.diff.banner.text.startswith("Nothing would be loaded")
+    weights.diff.rules.add_draft(RuleDraft(r"^module\.", ""))
+    settled()
+    assert counts(weights)["error"] == 2
+    weights.diff.rules._layout_picked("pytorch-to-ruda")
+    settled()
+    assert counts(weights) == {"applied": 16}
+    assert weights.diff.coverage.headline == "100 % of parameters would load"
+    assert weights.diff.banner.text == ""
+    window.book.run("edit.undo")
+    settled()
+    assert counts(weights)["error"] == 2
+    window.book.run("edit.undo")
+    settled()
+    assert counts(weights) == {"missing": 16, "unused": 16}
+    assert weights.diff.rules.rows == ()
+    window.book.run("edit.redo")
+    window.book.run("edit.redo")
+    settled()
+    assert counts(weights) == {"applied": 16}
+    assert window.context.session.dirty
+
+
+def test_suggestions_lead_to_green(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    path = make_file(WRAPPED)
+    operations.open_document(window.context, path, target=TargetChoice.of("digits"))
+    settled()
+    make_green(window)
+    assert counts(weights) == {"applied": 16}
+
+
+def test_a_rule_shows_its_effect_while_it_is_typed(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    settled: Settled,
+    make_file: MakeFile,
+    qtbot: QtBot,
+) -> None:
+    window.open_paths([make_file(WRAPPED)])
+    settled()
+    weights.choose_target("digits")
+    settled()
+    rules = weights.diff.rules
+    window.book.run("weights.add-rule")
+    row = rules.rows[0]
+    qtbot.keyClicks(row.pattern, r"^module\.(conv")
+    assert "position 9" in row.effect
+    assert row.pattern.property("invalid") is True
+    assert rules.page is not None
+    assert not rules.page.usable
+    row.pattern.clear()
+    qtbot.keyClicks(row.pattern, r"^module\.")
+    assert row.effect == "16 keys, +12 matches"
+    assert rules.changes.model().index(0, 2).data() == "conv*.weight"
+    assert weights.watch.document.recipe.is_identity, "nothing is edited before Enter"
+    qtbot.keyClick(row.pattern, Qt.Key.Key_Return)
+    settled()
+    assert [r.pattern for r in weights.watch.document.recipe.remap.rules] == [r"^module\."]
+
+
+def test_colliding_rules_are_said_and_cannot_be_saved(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    window.open_paths([make_file(DIGITS)])
+    settled()
+    weights.diff.rules.add_draft(RuleDraft(r"conv\d", "conv"))
+    settled()
+    page = weights.diff.rules.page
+    assert page is not None
+    assert (page.usable, page.collisions) == (False, 4)
+    weights.ask_save()
+    notice = window.notices.notices[-1]
+    assert notice.title == "This cannot be saved yet"
+    assert "would both become" in notice.text
+
+
+def test_chips_hide_rows_and_shift_shows_one_status(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    settled: Settled,
+    make_file: MakeFile,
+    qtbot: QtBot,
+) -> None:
+    window.open_paths([make_file(DIGITS)])
+    settled()
+    weights.choose_target("digits")
+    settled()
+    chips, model = weights.diff.chips, weights.diff.model
+    left, shift = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier
+    qtbot.mouseClick(chips[Status.ERROR], left, shift)
+    assert {model.line(i).status for i in range(model.rowCount())} == {Status.ERROR}
+    qtbot.mouseClick(chips[Status.ERROR], left, shift)
+    assert all(chip.isChecked() for chip in chips.values())
+    qtbot.mouseClick(chips[Status.APPLIED], left)
+    assert Status.APPLIED not in {model.line(i).status for i in range(model.rowCount())}
+    window.book.run("weights.next-problem")
+    row = weights.diff.table.currentIndex().row()
+    assert model.line(row).status is not Status.APPLIED
+
+
+def test_a_row_is_left_out_and_taken_in(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    from ruda_workbench import recipe_operations as edits
+
+    window.open_paths([make_file(DIGITS)])
+    settled()
+    weights.choose_target("digits")
+    settled()
+    edits.skip(window.context, weights.watch.document, ("conv1.bias",), on=True)
+    settled()
+    assert counts(weights)["skipped"] == 1
+    edits.skip(window.context, weights.watch.document, ("conv1.bias",), on=False)
+    settled()
+    assert "skipped" not in counts(weights)
+
+
+def test_half_precision_is_saved_and_verified(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    settled: Settled,
+    make_file: MakeFile,
+    tmp_path: Path,
+    qtbot: QtBot,
+) -> None:
+    path = make_file(WRAPPED)
+    operations.open_document(window.context, path, target=TargetChoice.of("digits"))
+    settled()
+    make_green(window)
+    weights.show_view("convert")
+    weights.convert.choose("f16")
+    settled()
+    assert weights.convert.summary.startswith("58.0 kB → 29.2 kB (-50 %)")
+    weights.convert.scan.click()
+    settled()
+    effects = {
+        weights.convert.model.cell(r, 6).text for r in range(weights.convert.model.rowCount())
+    }
+    assert effects == {"all in range", ""}
+    weights.ask_save()
+    sheet = open_sheet()
+    out = tmp_path / "half.bpk"
+    sheet.path.setText(str(out))
+    sheet._path_changed()
+    assert sheet.formats.value == "rudapack"
+    assert sheet.page is not None
+    assert sheet.verify.isChecked()
+    qtbot.mouseClick(sheet.save_button, Qt.MouseButton.LeftButton)
+    settled()
+    with open_store(out) as saved, open_store(path) as source:
+        assert saved["fc1.weight"].dtype.label == "f16"
+        assert saved["norm1.gamma"].dtype.label == "f32"
+        transposed = source["module.fc1.weight"].read().T.astype(np.float16)
+        np.testing.assert_array_equal(saved["fc1.weight"].read(), transposed)
+        assert saved.nbytes < source.nbytes
+    notice = window.notices.notices[-1]
+    assert notice.title.startswith("Saved half.bpk")
+    assert "read back and compared" in notice.title
+    assert not window.context.session.dirty
+
+
+def test_overwriting_is_asked_for(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    settled: Settled,
+    make_file: MakeFile,
+    qtbot: QtBot,
+) -> None:
+    path = make_file(DIGITS)
+    window.open_paths([path])
+    settled()
+    weights.ask_save()
+    sheet = open_sheet()
+    sheet.path.setText(str(path))
+    sheet._path_changed()
+    assert not sheet.save_button.isEnabled()
+    assert "is there already" in sheet.banner.text
+    sheet.replace.click()
+    assert sheet.save_button.isEnabled()
+    before = path.read_bytes()
+    qtbot.mouseClick(sheet.save_button, Qt.MouseButton.LeftButton)
+    settled()
+    assert path.read_bytes() == before
+    assert window.notices.notices[-1].title.startswith("Saved made.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("name", "suffix", "sentence"),
+    [
+        pytest.param("out.pt", ".pt", "PyTorch files are read, not written", id="PyTorch"),
+        pytest.param("out.xyz", ".xyz", "stands for no format", id="unknown suffix"),
+        pytest.param("no/folder/out.bpk", ".bpk", "does not exist", id="no folder"),
+    ],
+)
+def test_a_save_that_cannot_be_is_said_before(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    settled: Settled,
+    make_file: MakeFile,
+    tmp_path: Path,
+    name: str,
+    suffix: str,
+    sentence: str,
+) -> None:
+    window.open_paths([make_file(DIGITS)])
+    settled()
+    weights.ask_save()
+    sheet = open_sheet()
+    sheet.path.setText(str(tmp_path / name))
+    sheet._path_changed()
+    assert Path(sheet.path.text()).suffix == suffix
+    assert sentence in sheet.banner.text
+    assert not sheet.save_button.isEnabled()
+    sheet.reject()
+
+
+BAD = [
+    pytest.param("empty.pt", b"", "the file is empty", id="empty"),
+    pytest.param("page.bin", b"<!DOCTYPE html><html></html>", "HTML page", id="HTML"),
+    pytest.param(
+        "pointer.safetensors",
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n",
+        "LFS pointer",
+        id="LFS pointer",
+    ),
+    pytest.param("cut.safetensors", (99).to_bytes(8, "little") + b"{}", "only 2 follow", id="cut"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "sentence"), BAD)
+def test_a_bad_file_is_a_notice(
+    window: MainWindow, settled: Settled, tmp_path: Path, name: str, content: bytes, sentence: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    drop(window, path)
+    settled()
+    (notice,) = window.notices.notices
+    assert (notice.kind, notice.title) == ("error", f"{name} was not opened")
+    assert sentence.lower() in notice.text.lower()
+    assert notice.report == "", "a refusal is no fault of the program"
+    assert window.context.session.documents == ()
+
+
+def test_the_good_one_of_two_files_is_opened(
+    window: MainWindow, settled: Settled, make_file: MakeFile, tmp_path: Path
+) -> None:
+    bad = tmp_path / "bad.pt"
+    bad.write_bytes(b"nothing")
+    drop(window, bad, make_file(DIGITS))
+    settled()
+    assert [d.name for d in window.context.session.documents] == ["made.safetensors"]
+    assert len(window.notices.notices) == 1
+
+
+def test_documents_keep_their_own_view(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    window.open_paths([make_file(DIGITS, "one.safetensors")])
+    settled()
+    weights.choose_target("digits")
+    settled()
+    window.open_paths([make_file(WRAPPED, "two.safetensors")])
+    settled()
+    assert weights.views.value == "tensors"
+    window.book.run("file.previous")
+    settled()
+    assert (weights.views.value, window.tabs.currentIndex()) == ("diff", 0)
+    assert counts(weights)["applied"] > 0
+    window.book.run("file.close")
+    settled()
+    assert [window.tabs.tabText(i) for i in range(window.tabs.count())] == ["two.safetensors"]
+    window.book.run("file.close")
+    settled()
+    assert weights.welcome.isVisible()
+
+
+def test_the_command_that_is_copied_is_the_diff(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    path = make_file(WRAPPED)
+    operations.open_document(window.context, path, target=TargetChoice.of("digits"))
+    settled()
+    make_green(window)
+    weights.copy_command()
+    text = QGuiApplication.clipboard().text()
+    assert text.startswith(f"ruda diff {path} digits")
+    assert "--remap '^module\\.' ''" in text
+    assert "--adapt pytorch-to-ruda" in text
+
+
+def test_a_job_is_stopped_from_the_status_line(window: MainWindow, qtbot: QtBot) -> None:
+    pause = threading.Event()
+
+    def work(monitor: Monitor) -> None:
+        while True:
+            monitor.check()
+            pause.wait(0.002)
+
+    job = window.context.jobs.start("Counting sheep", work, owner=window, done=lambda _: None)
+    cancel = window.status._cancel
+    qtbot.waitUntil(cancel.isVisible)
+    assert window.status._job_title.text() == "Counting sheep"
+    qtbot.mouseClick(cancel, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: job.state is JobState.CANCELLED)
+    qtbot.waitUntil(lambda: not cancel.isVisible())
+
+
+def test_closing_stops_what_runs(window: MainWindow, qtbot: QtBot) -> None:
+    pause = threading.Event()
+
+    def work(monitor: Monitor) -> None:
+        while True:
+            monitor.check()
+            pause.wait(0.002)
+
+    job = window.context.jobs.start("Long", work, owner=window, done=lambda _: None)
+    qtbot.waitUntil(lambda: job.state is JobState.RUNNING)
+    window.close()
+    assert job.state is JobState.CANCELLED
+
+
+def test_a_save_that_is_stopped_leaves_the_old_file(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    path = make_file(DIGITS)
+    window.open_paths([path])
+    settled()
+    before = path.read_bytes()
+    weights.ask_save()
+    sheet = open_sheet()
+    sheet.path.setText(str(path))
+    sheet._path_changed()
+    sheet.replace.click()
+    sheet._save()
+    window.stop_job()
+    settled()
+    assert path.read_bytes() == before
+    assert sorted(p.name for p in path.parent.glob("*.safetensors*")) == [path.name]
+
+
+@pytest.mark.cases
+def test_a_real_checkpoint_is_loaded_by_the_adapter_alone(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, cases: Path
+) -> None:
+    window.open_paths([cases / "models" / "burn_import_mnist" / "mnist.pt"])
+    settled()
+    weights.choose_target("import-mnist")
+    settled()
+    assert counts(weights) == {"applied": 12, "missing": 4, "unused": 6, "error": 2}
+    assert "adapter pytorch-to-ruda would match 6 more" in weights.diff.banner.text
+    weights.diff.banner.pressed.emit()
+    settled()
+    assert counts(weights) == {"applied": 18, "unused": 2}
+    harmless = [line.what for line in weights.diff.page.lines if line.status is Status.UNUSED]
+    assert all("harmless" in what for what in harmless)
+
+
+@pytest.mark.cases
+@pytest.mark.parametrize(
+    "name",
+    [
+        "burn_mnist_bpk/model.bpk",
+        "burn_import_mnist/mnist.safetensors",
+        "resnet20_cifar10/resnet20-12fca82f.th",
+        "crepe_tiny/tiny.pth",
+    ],
+)
+def test_real_files_are_opened_and_read(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, cases: Path, name: str
+) -> None:
+    window.open_paths([cases / "models" / name])
+    settled()
+    assert window.notices.notices == ()
+    weights.tensors.table.select_row(0)
+    settled()
+    found = weights.inspector().inspection
+    assert found is not None
+    assert found.stats.count > 0
