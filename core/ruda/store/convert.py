@@ -114,10 +114,10 @@ def _containers_of(
 def _one_rename(adapted: TensorSnapshot, original: TensorSnapshot) -> TensorSnapshot:
     """The trail with one ``rename`` at most, however many steps renamed."""
     fresh = list(adapted.trail[len(original.trail) :])
-    if "rename" not in fresh:
-        return adapted
-    others = [step for step in fresh if step != "rename"]
     head = ["rename"] if adapted.key != original.key else []
+    others = [step for step in fresh if step != "rename"]
+    if fresh == [*head, *others]:
+        return adapted
     return replace(adapted, trail=(*original.trail, *head, *others))
 
 

@@ -107,14 +107,23 @@ class _Diff:
         self.is_pytorch = source.format == "pytorch"
         self.skipped_keys = recipe.skipped_keys
         self.select = None if recipe.select.is_empty else recipe.select
+        self.skips = self.select is not None or bool(self.skipped_keys)
         self.sources: dict[str, TensorSnapshot] = {}
         self.doubles: list[tuple[TensorSnapshot, str]] = []
-        plan = recipe.remap.plan(source)
+        self.collisions: Mapping[str, Collision] = {}
+        self._rename(source)
+        self.matches = self._match()
+
+    def _rename(self, source: TensorIndex) -> None:
+        """Find the sources by their keys after the remap rules; the first of several counts."""
+        if self.recipe.remap.is_empty:
+            self.sources = dict(source.snapshots)
+            return
+        plan = self.recipe.remap.plan(source.snapshots)
         for change, snapshot in zip(plan.changes, source.snapshots.values(), strict=True):
             if self.sources.setdefault(change.after, snapshot) is not snapshot:
                 self.doubles.append((snapshot, change.after))
-        self.collisions: Mapping[str, Collision] = {c.key: c for c in plan.collisions}
-        self.matches = self._match()
+        self.collisions = {clash.key: clash for clash in plan.collisions}
 
     def _match(self) -> list[str | None]:
         """Name in ``sources`` for every parameter: its key, else the adapter's other name."""
@@ -173,11 +182,14 @@ class _Diff:
             return DiffRow(
                 Status.ERROR, Cause.COLLISION, snapshot, None, param, collision_fact(clash)
             )
-        skip = self._skip_cause(param.key, param.containers)
-        if skip is not None:
-            return DiffRow(Status.SKIPPED, skip, snapshot, snapshot, param)
+        if self.skips:
+            skip = self._skip_cause(param.key, param.containers)
+            if skip is not None:
+                return DiffRow(Status.SKIPPED, skip, snapshot, snapshot, param)
         try:
-            adapted = self._adapted(snapshot, param)
+            adapted = snapshot
+            if not self.plain or snapshot.key != param.key:
+                adapted = self._adapted(snapshot, param)
         except AdapterError as error:
             return DiffRow(Status.ERROR, Cause.ADAPTER, snapshot, None, param, str(error))
         if adapted.shape != param.shape:
@@ -188,24 +200,21 @@ class _Diff:
             if cause is not None:
                 fact = dtype_fact(cause, adapted.dtype, param.dtype)
                 return DiffRow(Status.ERROR, cause, snapshot, adapted, param, fact)
-        caution = self._is_unproven(snapshot, adapted, param)
+        shape = param.shape
+        is_square = len(shape) == 2 and shape[0] == shape[1]
+        caution = is_square and self._is_unproven(snapshot, adapted, param)
         return DiffRow(Status.APPLIED, Cause.TAKEN, snapshot, adapted, param, caution=caution)
 
     def _adapted(self, snapshot: TensorSnapshot, param: TargetParam) -> TensorSnapshot:
         """The source under the target's key and containers, as the adapters make it."""
-        renamed = snapshot.key != param.key
-        if self.plain:
-            return snapshot.renamed(param.key) if renamed else snapshot
         labelled = relabelled(snapshot, param.key, param.containers)
-        adapted = self.adapter.adapt(labelled)
+        adapted = labelled if self.plain else self.adapter.adapt(labelled)
         return adapted if adapted.key == param.key else replace(adapted, key=param.key)
 
     def _is_unproven(
         self, snapshot: TensorSnapshot, adapted: TensorSnapshot, param: TargetParam
     ) -> bool:
         """True for a square matrix that was turned, or that PyTorch would hold turned."""
-        if len(param.shape) != 2 or param.shape[0] != param.shape[1]:
-            return False
         if any(step.startswith("transpose") for step in adapted.trail[len(snapshot.trail) :]):
             return True
         is_linear = kind_of(param.containers) == "Linear" and param.key.endswith("weight")
@@ -213,10 +222,10 @@ class _Diff:
 
     def _alone(self, snapshot: TensorSnapshot, name: str) -> DiffRow:
         """Row of a source that no target takes; ``name`` is its key after the remap rules."""
-        adapted = snapshot.renamed(name)
-        cause = self._skip_cause(name, snapshot.containers, also=snapshot.key)
-        if cause is not None:
-            return DiffRow(Status.SKIPPED, cause, snapshot, adapted)
+        adapted = relabelled(snapshot, name, snapshot.containers)
+        skip = self._skip_cause(name, snapshot.containers, snapshot.key) if self.skips else None
+        if skip is not None:
+            return DiffRow(Status.SKIPPED, skip, snapshot, adapted)
         clash = self.collisions.get(name)
         if clash is not None:
             fact = collision_fact(clash)
@@ -254,14 +263,14 @@ class _Diff:
     def notes(self, rows: list[DiffRow]) -> tuple[str, ...]:
         """What of the recipe had no effect on anything here."""
         found: list[str] = []
-        if rows and self.select is not None and not any(self._is_selected(row) for row in rows):
+        if rows and self.select is not None and all(row.cause is Cause.FILTER for row in rows):
             found.append("the filter takes none of the keys")
-        keys = {row.target_key for row in rows} | {row.source_key for row in rows}
-        found += [
-            f"no tensor has the key {k!r} of a decision"
-            for k in sorted(self.skipped_keys)
-            if k not in keys
-        ]
+        if self.skipped_keys:
+            keys = {row.target_key for row in rows} | {row.source_key for row in rows}
+            found += [
+                f"no tensor has the key {key!r} of a decision"
+                for key in sorted(self.skipped_keys - keys - self.sources.keys())
+            ]
         if self.recipe.cast is not None:
             kinds = {kind_of(param.containers) for param in self.params}
             found += [
@@ -270,10 +279,6 @@ class _Diff:
                 if name not in kinds
             ]
         return tuple(found)
-
-    @staticmethod
-    def _is_selected(row: DiffRow) -> bool:
-        return row.cause is not Cause.FILTER
 
 
 def _is_turned_linear(row: DiffRow) -> bool:

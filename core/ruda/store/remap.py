@@ -80,6 +80,12 @@ class RemapRule:
         """The key after this rule; unchanged if the pattern is not found."""
         return self._regex.sub(self._expand, key)
 
+    def rename_all(self, keys: Sequence[str]) -> list[str]:
+        """The keys after this rule. Raises RecipeError if that would take exponential time."""
+        guard(self.pattern, keys, self.name)
+        substitute, expand = self._regex.sub, self._expand
+        return [substitute(expand, key) for key in keys]
+
     def hits(self, key: str) -> bool:
         """True if the pattern is found in the key."""
         return self._regex.search(key) is not None
@@ -247,9 +253,7 @@ class KeyRemapper:
         before = tuple(keys)
         after: Sequence[str] = before
         for rule in self.active:
-            guard(rule.pattern, after, rule.name)
-            rename = rule.rename
-            after = [rename(key) for key in after]
+            after = rule.rename_all(after)
         if self.contiguous:
             after = compact_indices(after, keep=self.keep_indices)
         changes = tuple(map(KeyChange, before, after))
