@@ -126,11 +126,15 @@ def format_for(path: Path) -> str:
     for encoder in _ENCODERS:
         if suffix in encoder.suffixes:
             return encoder.name
-    if suffix in _READ_ONLY_SUFFIXES:
+    known = " or ".join(s for encoder in _ENCODERS for s in encoder.suffixes)
+    if path.is_dir():
+        reason = "the target is a folder; name a file in it"
+    elif suffix in _READ_ONLY_SUFFIXES:
         reason = "PyTorch files are read, not written; save as .safetensors instead"
+    elif not suffix:
+        reason = f"the name has no suffix that tells the format; end it in {known}"
     else:
-        known = ", ".join(s for encoder in _ENCODERS for s in encoder.suffixes)
-        reason = f"the suffix {suffix!r} stands for no format that can be written; known: {known}"
+        reason = f"{suffix} stands for no format that can be written; end the name in {known}"
     raise SaveError(reason, stage="plan", path=path)
 
 

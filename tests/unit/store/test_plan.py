@@ -72,8 +72,11 @@ def test_the_suffix_decides_unless_told(tmp_path, name, given, expected):
 
 
 NO_FORMAT = [
-    pytest.param("m", None, r"suffix '' stands for no format .* known: \.bpk, \.safe", id="none"),
-    pytest.param("m.txt", None, r"suffix '\.txt' stands for no format", id="unknown"),
+    pytest.param(
+        "m", None, r"no suffix that tells the format; end it in \.bpk or \.safetensors", id="none"
+    ),
+    pytest.param("m.txt", None, r"\.txt stands for no format that can be", id="unknown"),
+    pytest.param("folder.x", None, r"the target is a folder; name a file in it", id="folder"),
     pytest.param("m.pth", None, r"PyTorch files are read, not written; save as", id="pytorch"),
     pytest.param("m.bpk", "pytorch", r"PyTorch files are read, not written", id="given pytorch"),
     pytest.param("m.bpk", "zip", r"no format .* 'zip'; known: rudapack, safetensors", id="given"),
@@ -82,6 +85,7 @@ NO_FORMAT = [
 
 @pytest.mark.parametrize(("name", "given", "message"), NO_FORMAT)
 def test_a_format_that_cannot_be_written(tmp_path, name, given, message):
+    (tmp_path / "folder.x").mkdir()
     with pytest.raises(SaveError, match=message) as caught:
         plan_save(INDEX, tmp_path / name, format=given)
     assert caught.value.stage == "plan"
