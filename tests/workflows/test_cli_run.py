@@ -59,10 +59,22 @@ def test_weights_that_fill_too_little_are_refused_unless_asked_for(ruda, weights
     code, out, err = ruda(*words)
     assert (code, out) == (2, "")
     assert "1 parameter keeps its initial value: fc2.bias" in err
+    assert err.endswith("; --allow-partial runs it all the same\n")
     code, out, err = ruda(*words, "--allow-partial")
     assert code == 0
     assert err == "warning: 1 parameter keeps its initial value: fc2.bias\n"
     assert "accuracy" in out
+
+
+def test_a_load_that_one_option_would_mend_names_it(ruda, project):
+    samples = project / "resources" / "samples"
+    words = ("--weights", samples / "digits.bpk", "--dataset", samples / "digits")
+    code, _, err = ruda("run", "digits", *words)
+    assert code == 2
+    assert err.endswith("; try --remap '^module\\.' ''\n")
+    code, _, err = ruda("run", "digits", *words, "--remap", r"^module\.", "")
+    assert code == 2
+    assert err.endswith("; try --adapt pytorch-to-ruda\n")
 
 
 def test_what_cannot_be_run_is_told(ruda, weights, pictures, tmp_path):
@@ -76,4 +88,36 @@ def test_what_cannot_be_run_is_told(ruda, weights, pictures, tmp_path):
     assert "did you mean 'digits'" in err_of("digit", *tail)
     assert "there is no" in err_of("digits", "--weights", tmp_path / "no.bpk", *tail[2:])
     assert "no such file" in err_of("digits", *tail[:2], "--dataset", tmp_path / "none")
-    assert "nothing was loaded" in err_of("burn-mnist", *tail)
+    err = err_of("burn-mnist", *tail)
+    assert "cannot be applied" in err or "nothing would be loaded" in err
+
+
+SAMPLES = [
+    pytest.param("digits-checkpoint.pt", ["--top-level-key", "state_dict"], id="checkpoint"),
+    pytest.param("digits.safetensors", [], id="safetensors"),
+]
+
+
+@pytest.mark.parametrize(("name", "words"), SAMPLES)
+def test_the_built_in_sample_from_file_to_accuracy(ruda, project, name, words):
+    samples = project / "resources" / "samples"
+    assert ruda("diff", samples / name, "digits", *words)[0] == 1
+    words = [*words, "--remap", r"^module\.", "", "--adapt", "pytorch-to-ruda"]
+    code, out, _ = ruda("diff", samples / name, "digits", *words)
+    assert code == 0
+    assert "100 % of parameters would load" in out
+    code, out, _ = ruda(
+        *("run", "digits", "--weights", samples / name, *words, "--dataset", samples / "digits")
+    )
+    assert code == 0
+    accuracy = next(line for line in out.splitlines() if line.startswith("accuracy "))
+    assert float(accuracy.split()[1]) >= 0.97
+
+
+def test_inspect_shows_the_tree_of_a_checkpoint(ruda, project):
+    path = project / "resources" / "samples" / "digits-checkpoint.pt"
+    code, out, _ = ruda("inspect", path)
+    assert code == 0
+    assert "  .: dict of 4" in out
+    assert "    state_dict: dict of 18" in out
+    assert "    epoch: " in out

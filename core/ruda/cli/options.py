@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from ruda.store import Recipe
+    from ruda.store import Hint, Recipe
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -88,3 +88,11 @@ def recipe_of(words: RecipeWords) -> Recipe:
         skip=words["skip"],
     )
     return flags.recipe(start)
+
+
+def hint_words(hint: Hint) -> str:
+    """The options that take a hint's step, ready for a shell."""
+    import shlex
+
+    rule = hint.rule
+    return shlex.join(["--adapt", hint.value] if rule is None else ["--remap", *rule])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from ruda.cli.options import RecipeWords, recipe_of, recipe_options
+from ruda.cli.options import RecipeWords, hint_words, recipe_of, recipe_options
 from ruda.cli.program import FINDINGS, FINE
 from ruda.cli.terminal import monitor, say, table
 
@@ -76,7 +76,7 @@ def _show(report: DiffReport, target: str, *, show_all: bool) -> None:
         say()
         say(f"{report.banner[0].upper()}{report.banner[1:]}.")
     for hint in report.hints:
-        say(f"  try {_hint(hint.rule, hint.value)}  ({hint.matches} tensors would match)")
+        say(f"  try {hint_words(hint)}  ({hint.matches} tensors would match)")
 
 
 _ORDER = ("error", "missing", "unused")
@@ -99,9 +99,3 @@ def _cells(line: DiffLine) -> list[str]:
         line.dtype,
         what,
     ]
-
-
-def _hint(rule: tuple[str, str] | None, value: str) -> str:
-    import shlex
-
-    return shlex.join(["--adapt", value] if rule is None else ["--remap", *rule])

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
-from ruda.cli.options import RecipeWords, recipe_of, recipe_options
+from ruda.cli.options import RecipeWords, hint_words, recipe_of, recipe_options
 from ruda.cli.program import FINE
 from ruda.cli.terminal import monitor, say, table, warn
+from ruda.errors import LoadError
 
 if TYPE_CHECKING:
     from ruda.data import Dataset
@@ -66,7 +67,12 @@ def command(
     with monitor("Loading") as watch:
         dataset = open_dataset(data, split=split, monitor=watch)
         with open_store(weights, top_level_key=words["top_level_key"], monitor=watch) as index:
-            loaded = load_model(choice, index, recipe, allow_partial=allow_partial, monitor=watch)
+            try:
+                loaded = load_model(
+                    choice, index, recipe, allow_partial=allow_partial, monitor=watch
+                )
+            except LoadError as error:
+                raise _with_remedy(error, weights) from error
     if loaded.warning:
         warn(loaded.warning)
     with monitor("Running") as watch:
@@ -81,6 +87,24 @@ def command(
         _write_outputs(out, found, loaded.architecture.output)
         say(f"outputs written to {out}")
     return FINE
+
+
+def _with_remedy(error: LoadError, weights: str) -> LoadError:
+    """The same error with what can be done about it here."""
+    from ruda.store import ApplyResult, Status
+
+    result = error.result
+    if not isinstance(result, ApplyResult):
+        return error
+    report = result.report
+    fact = report.banner or error.message.removeprefix(f"{error.path}: ")
+    if report.hints:
+        remedy = f"try {hint_words(report.hints[0])}"
+    elif report.counts[Status.ERROR]:
+        remedy = "`ruda diff` shows each of them"
+    else:
+        remedy = "--allow-partial runs it all the same"
+    return LoadError(f"{fact}; {remedy}", result=result, path=weights)
 
 
 def _show_profile(loaded: LoadedModel, dataset: Dataset[Any], batch_size: int) -> None:
