@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ruda.errors import AdapterError, KeyCollisionError
-from ruda.store.adapt import IdentityAdapter
+from ruda.store.adapt import IdentityAdapter, with_last_segment
 from ruda.store.containers import infer_containers
 from ruda.store.diff import alternative_key
 from ruda.store.diff_rows import TargetParam
@@ -29,41 +29,31 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
     """
     if recipe.is_identity:
         return source
-    changes = recipe.remap.remap(source)
-    renamed = {
-        change.after: _renamed(snapshot, change.after)
-        for change, snapshot in zip(changes, source.snapshots.values(), strict=True)
-    }
+    plan = recipe.remap.plan(source.snapshots)
+    renamed = [
+        relabelled(snapshot, change.after, snapshot.containers)
+        for change, snapshot in zip(plan.changes, source.snapshots.values(), strict=True)
+    ]
     labelled, notes = _labelled(renamed, recipe, target)
-    adapter = recipe.adapter()
+    kept = _adapted(list(zip(source.snapshots.values(), labelled, strict=True)), recipe)
+    steps = {clash.key: clash.step for clash in plan.collisions}
     made: dict[str, TensorSnapshot] = {}
     origin: dict[str, TensorSnapshot] = {}
-    failures: list[AdapterError] = []
-    select, skipped = recipe.select, recipe.skipped_keys
-    for snapshot, original in zip(labelled, source.snapshots.values(), strict=True):
-        try:
-            adapted = adapter.adapt(snapshot)
-        except AdapterError as error:
-            adapted = snapshot
-            if original.key not in skipped and snapshot.key not in skipped:
-                failures.append(error)
-        if skipped & {adapted.key, original.key, snapshot.key}:
-            continue
-        if not select.matches(adapted.key, adapted.containers):
-            continue
-        if adapted.key in made:
-            both = (origin[adapted.key].key, original.key)
-            raise KeyCollisionError(adapted.key, both, step=adapter.name, path=source.path)
-        made[adapted.key] = _one_rename(adapted, original)
-        origin[adapted.key] = original
-    _refuse(failures)
+    for original, adapted in kept:
+        key = adapted.key
+        if key in made:
+            both = (origin[key].key, original.key)
+            step = steps.get(key, recipe.adapter().name)
+            raise KeyCollisionError(key, both, step=step, path=source.path)
+        made[key] = _one_rename(adapted, original)
+        origin[key] = original
     return TensorIndex.of(
         _aliases(made, origin).values(),
         format=source.format,
         path=source.path,
         metadata=source.metadata,
         shards=source.shards,
-        notes=(*source.notes, *notes),
+        notes=(*source.notes, *notes, *_doubts(made, recipe, target)),
         unsafe=source.unsafe,
         tree=source.tree,
         extra=source.extra,
@@ -71,28 +61,50 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
     )
 
 
-def _renamed(snapshot: TensorSnapshot, key: str) -> TensorSnapshot:
-    return relabelled(snapshot, key, snapshot.containers)
+def _adapted(
+    pairs: Iterable[tuple[TensorSnapshot, TensorSnapshot]], recipe: Recipe
+) -> list[tuple[TensorSnapshot, TensorSnapshot]]:
+    """Every tensor that stays: as the file has it, and as the adapters make it."""
+    adapter, select, skipped = recipe.adapter(), recipe.select, recipe.skipped_keys
+    kept: list[tuple[TensorSnapshot, TensorSnapshot]] = []
+    failures: list[AdapterError] = []
+    for original, labelled in pairs:
+        failure: AdapterError | None = None
+        try:
+            adapted = adapter.adapt(labelled)
+        except AdapterError as error:
+            adapted, failure = labelled, error
+        if skipped and skipped & {adapted.key, original.key, labelled.key}:
+            continue
+        if not select.matches(adapted.key, adapted.containers):
+            continue
+        kept.append((original, adapted))
+        if failure is not None:
+            failures.append(failure)
+    if failures:
+        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        raise AdapterError(f"{failures[0]}{more}")
+    return kept
 
 
 def _labelled(
-    renamed: Mapping[str, TensorSnapshot], recipe: Recipe, target: Target | None
+    renamed: list[TensorSnapshot], recipe: Recipe, target: Target | None
 ) -> tuple[list[TensorSnapshot], tuple[str, ...]]:
     """The snapshots with the containers of the modules that own them, as far as they are known."""
     if isinstance(recipe.adapter(), IdentityAdapter):
-        return list(renamed.values()), ()
+        return renamed, ()
     known: dict[str, tuple[str, ...]] = {}
     notes: tuple[str, ...] = ()
     if target is not None:
         known, notes = _containers_of(target, recipe)
-    rest = {key: snapshot for key, snapshot in renamed.items() if key not in known}
+    rest = {snapshot.key: snapshot for snapshot in renamed if snapshot.key not in known}
     if rest:
-        inferred = infer_containers(rest if known else renamed)
-        known |= {key: value for key, value in inferred.containers.items() if key in rest}
+        inferred = infer_containers(rest)
+        known |= inferred.containers
         notes = (*notes, *inferred.notes)
     labelled = [
-        relabelled(snapshot, key, known[key]) if key in known else snapshot
-        for key, snapshot in renamed.items()
+        relabelled(snapshot, snapshot.key, known.get(snapshot.key, snapshot.containers))
+        for snapshot in renamed
     ]
     return labelled, notes
 
@@ -140,7 +152,29 @@ def _work(snapshot: TensorSnapshot) -> tuple[str, ...]:
     return tuple(step for step in snapshot.trail if step != "rename")
 
 
-def _refuse(failures: list[AdapterError]) -> None:
-    if failures:
-        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
-        raise AdapterError(f"{failures[0]}{more}")
+def _doubts(
+    made: Mapping[str, TensorSnapshot], recipe: Recipe, target: Target | None
+) -> tuple[str, ...]:
+    """What is done as told, and looks wrong: shapes unlike the target's, layouts turned twice."""
+    if target is not None:
+        shapes = {param.key: param.shape for param in expected_of(target).params}
+        odd = [key for key, s in made.items() if s.shape != shapes.get(key, s.shape)]
+        reason = "will not have the shape that the target expects"
+    else:
+        odd = [key for key in made if _is_turned_wrong(key, made, recipe)]
+        reason = (
+            "had its axes in order already, by the size of its bias, and is turned all the same"
+        )
+    if not odd:
+        return ()
+    return (f"{len(odd)} tensors, {odd[0]!r} first: {reason}",)
+
+
+def _is_turned_wrong(key: str, made: Mapping[str, TensorSnapshot], recipe: Recipe) -> bool:
+    """True if a bias fits the axis of a turned matrix that it should not fit after the turn."""
+    snapshot = made[key]
+    bias = made.get(with_last_segment(key, "bias"))
+    if bias is None or len(snapshot.shape) != 2 or "transpose 0,1" not in snapshot.trail:
+        return False
+    out_axis = 1 if "pytorch-to-ruda" in recipe.adapter().name else 0
+    return bias.shape == snapshot.shape[1 - out_axis :][:1] != snapshot.shape[out_axis:][:1]

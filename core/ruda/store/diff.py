@@ -177,15 +177,15 @@ class _Diff:
     def _pair(self, param: TargetParam, name: str) -> DiffRow:
         """Row of a parameter and the source that has its name."""
         snapshot = self.sources[name]
+        if self.skips:
+            skip = self._skip_cause(param.key, param.containers)
+            if skip is not None:
+                return DiffRow(Status.SKIPPED, skip, snapshot, snapshot, param)
         clash = self.collisions.get(name) if self.collisions else None
         if clash is not None:
             return DiffRow(
                 Status.ERROR, Cause.COLLISION, snapshot, None, param, collision_fact(clash)
             )
-        if self.skips:
-            skip = self._skip_cause(param.key, param.containers)
-            if skip is not None:
-                return DiffRow(Status.SKIPPED, skip, snapshot, snapshot, param)
         try:
             adapted = snapshot
             if not self.plain or snapshot.key != param.key:

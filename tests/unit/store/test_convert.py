@@ -179,3 +179,29 @@ def test_casting_needs_no_names() -> None:
     recipe = Recipe(cast=CastPolicy.every(DType.BF16))
     found = made(index({"anything": (2,)}), recipe)
     assert found == {"anything": ((2,), "bf16", ("cast bf16",))}
+
+
+def test_a_collision_that_is_left_out_does_not_matter() -> None:
+    source = index({"a.w": (1,), "b.w": (1,), "z": (1,)})
+    recipe = Recipe(remap=KeyRemapper.of(("^[ab]", "c")))
+    assert list(convert(source, recipe=recipe.with_skip("b.w"))) == ["c.w", "z"]
+    assert list(convert(source, recipe=recipe.with_select(PathFilter.of("z")))) == ["z"]
+
+
+def test_a_layout_that_is_turned_twice_is_noted() -> None:
+    native = index({"fc.weight": (3, 2), "fc.bias": (2,)})
+    view = convert(native, recipe=TORCH)
+    assert view.notes[-1] == (
+        "1 tensors, 'fc.weight' first: had its axes in order already, by the size of its bias, "
+        "and is turned all the same"
+    )
+    back = convert(native, recipe=Recipe(adapt=("ruda-to-pytorch",)))
+    assert len(back.notes) == 1
+
+
+def test_shapes_unlike_the_target_are_noted() -> None:
+    target = index({"fc.weight": (5, 3), "fc.bias": (2,)})
+    view = convert(index(LAYERS), recipe=Recipe().with_skip("bn.bias"), target=target)
+    assert view.notes == (
+        "1 tensors, 'fc.weight' first: will not have the shape that the target expects",
+    )

@@ -355,3 +355,11 @@ def test_real_file_against_its_model(cases: Any) -> None:
         without = diff(source, model)
         assert without.counts == {A: 12, S: 0, M: 4, U: 6, E: 2}
         assert {row.key for row in without.of(E)} == {"fc1.weight", "fc2.weight"}
+
+
+def test_a_collision_that_is_left_out_does_not_matter() -> None:
+    source = index({"a.bias": (2,), "b.bias": (2,)})
+    recipe = Recipe(remap=KeyRemapper.of(("^[ab]", "fc"))).with_skip("fc.bias")
+    report = diff(source, Net(), recipe=recipe)
+    assert row_of(report, "fc.bias").status is S
+    assert report.totals_hold
