@@ -161,7 +161,8 @@ def _problems(
 def _refusal(snapshot: TensorSnapshot) -> str:
     if snapshot.dtype is DType.QFLOAT:
         return "a quantized tensor without its scheme cannot be written"
-    return f"Rudapack has no spelling for {snapshot.dtype}; cast the tensor or save as safetensors"
+    remedy = "save as safetensors" if snapshot.dtype.safetensors else "cast the tensor first"
+    return f"Rudapack has no spelling for {snapshot.dtype}; {remedy}"
 
 
 def _limit_problems(
