@@ -188,7 +188,7 @@ def setup(extra: str) -> None:
     make_venv(VENV)
     for old in VENV.glob("ruda-*.stamp"):
         old.unlink()
-    pip = [venv_python(), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    pip = [venv_python(), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
     say("installing the build tools")
     run([*pip, *BUILD_TOOLS])
     install_project(pip, extra, native)
@@ -330,7 +330,7 @@ def bench_python() -> Path:
     if not stamp.exists() or stamp.read_text() != wanted:
         say(f"installing {wanted} into {BENCH_VENV.name}")
         python = venv_python(BENCH_VENV)
-        run([python, "-m", "pip", "install", "-q", *BENCH_PEERS], venv=BENCH_VENV)
+        run([python, "-m", "pip", "install", "-qq", *BENCH_PEERS], venv=BENCH_VENV)
         asks = "import sysconfig; print(sysconfig.get_path('purelib'))"
         paths = [
             subprocess.run([venv_python(v), "-c", asks], capture_output=True, text=True, check=True)
