@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,14 +10,26 @@ import pytest
 from ruda.cli import main
 from ruda.models import get
 from ruda.session import (
+    Derived,
     Document,
     SaveOptions,
     TargetChoice,
     command_text,
     convert_command,
     diff_command,
+    plan_saving,
 )
-from ruda.store import CastPolicy, Recipe, collect, convert, open_store, save, write_recipe
+from ruda.store import (
+    CastPolicy,
+    PathFilter,
+    Recipe,
+    collect,
+    convert,
+    open_store,
+    save,
+    write,
+    write_recipe,
+)
 
 RULES = ["--remap", r"^net\.", "", "--adapt", "pytorch-to-ruda"]
 
@@ -261,3 +274,31 @@ def test_models_and_formats_are_listed(ruda):
     _, out, _ = ruda("formats")
     assert "read, write" in out
     assert "dataset" in out
+
+
+RECIPES = [
+    pytest.param(Recipe(), id="nothing"),
+    pytest.param(
+        Recipe().with_rule(r"^net\.", "").with_adapt("pytorch-to-ruda"), id="remap and adapt"
+    ),
+    pytest.param(Recipe().with_cast(CastPolicy.half(keep=["Conv2d"])), id="half"),
+    pytest.param(
+        Recipe().with_select(PathFilter.of("conv")).with_skip("net.conv1.bias"), id="part"
+    ),
+]
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("target", [None, TargetChoice.of("digits")], ids=["alone", "target"])
+@pytest.mark.parametrize("suffix", [".bpk", ".safetensors"])
+def test_the_copied_command_writes_what_the_window_writes(
+    ruda, source, tmp_path, recipe, target, suffix
+):
+    options = SaveOptions(tmp_path / f"window{suffix}", metadata=(("by", "a b"),))
+    with open_store(source) as index:
+        document = Document(1, index.path, index, recipe, target)
+        write(plan_saving(Derived().view(document), options))
+        words = convert_command(document, replace(options, path=tmp_path / f"command{suffix}"))
+    assert ruda(*shlex.split(command_text(words))[1:])[0] == 0
+    written = (tmp_path / f"window{suffix}").read_bytes()
+    assert (tmp_path / f"command{suffix}").read_bytes() == written

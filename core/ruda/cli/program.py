@@ -10,13 +10,14 @@ import importlib
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
 from ruda import __version__
-from ruda.cli.terminal import prepare_streams, printable
+from ruda.cli.terminal import prepare_streams, printable, warn
 
 FINE, FINDINGS, REFUSED, STOPPED = 0, 1, 2, 130
 
@@ -92,10 +93,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _call(words: list[str]) -> object:
     """Parse and run. Not by ``program.main``, which takes every EOFError for the end of input."""
     try:
-        with program.make_context("ruda", words) as context:
-            return program.invoke(context)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            with program.make_context("ruda", words) as context:
+                return program.invoke(context)
     except click.exceptions.Exit as done:
         return done.exit_code
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    warn(str(message))
 
 
 def _take_debug(words: list[str]) -> bool:

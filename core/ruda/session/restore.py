@@ -49,6 +49,7 @@ class SessionState(msgspec.Struct, frozen=True):
     dataset: str | None = None
     workspace: str = "weights"
     geometry: str = ""
+    dataset_split: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ def capture_session(
         dataset=None if session.dataset is None else str(session.dataset.path.resolve()),
         workspace=workspace,
         geometry=geometry,
+        dataset_split=None if session.dataset is None else session.dataset.split,
     )
 
 
@@ -125,13 +127,15 @@ def target_of_state(state: DocumentState) -> TargetChoice | None:
 def _document_state(document: Document, *, dirty: bool) -> DocumentState:
     from ruda.store import recipe_to_json
 
-    target = document.target
     return DocumentState(
         path=str(document.path.resolve()),
         recipe=recipe_to_json(document.recipe),
-        target=None
-        if target is None
-        else TargetState(target.name, dict(target.settings), target.is_file),
+        target=None if document.target is None else _target_state(document.target),
         top_level_key=document.top_level_key,
         dirty=dirty,
     )
+
+
+def _target_state(target: TargetChoice) -> TargetState:
+    name = str(Path(target.name).resolve()) if target.is_file else target.name
+    return TargetState(name, dict(target.settings), target.is_file)

@@ -1,7 +1,9 @@
 """What every command has in common: exit codes, sentences, streams."""
 
+import contextlib
 import subprocess
 import sys
+import warnings
 
 import pytest
 
@@ -112,6 +114,27 @@ def test_whatever_breaks_is_told_in_a_sentence(error, code, sentence, capsys, mo
     err = said(capsys)[1]
     assert sentence in err
     assert err == "" or err.count("\n") == 1
+
+
+def test_a_warning_is_one_line(capsys, monkeypatch):
+    def fail(path, **options):
+        warnings.warn("the format x cannot be loaded", stacklevel=2)
+        raise FileAccessError("gone", path=path)
+
+    monkeypatch.setattr("ruda.store.open_store", fail)
+    monkeypatch.setattr("ruda.cli.program.warnings.catch_warnings", _default_warnings)
+    assert main(["inspect", "x"]) == 2
+    assert said(capsys)[1] == "warning: the format x cannot be loaded\nruda: x: gone\n"
+
+
+@contextlib.contextmanager
+def _default_warnings():
+    with _CATCH():
+        warnings.simplefilter("default")
+        yield
+
+
+_CATCH = warnings.catch_warnings
 
 
 def test_the_modules_of_the_library_wait_for_a_command():

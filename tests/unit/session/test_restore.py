@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from ruda.session import (
@@ -22,6 +24,9 @@ def test_a_session_comes_back(session, tmp_path):
     recipe = Recipe().with_rule(r"^module\.", "").with_adapt("pytorch-to-ruda")
     session.edit(second.id, "Rule", recipe)
     session.retarget(second.id, TargetChoice.of("digits", {"seed": 4}))
+    third = session.open(tmp_path / "c.bpk", index)
+    session.retarget(third.id, TargetChoice.of("other.bpk", is_file=True))
+    session.activate(second.id)
     session.set_dataset(OpenDataset(tmp_path / "mnist", None))
     file = tmp_path / "state.json"
     write_state(file, capture_session(session, workspace="run", geometry="AdnQ"))
@@ -31,7 +36,8 @@ def test_a_session_comes_back(session, tmp_path):
     kept = state.documents[1]
     assert kept.path == str((tmp_path / "b.pt").resolve())
     assert kept.top_level_key == "state_dict"
-    assert [document.dirty for document in state.documents] == [False, True]
+    assert [document.dirty for document in state.documents] == [False, True, True]
+    assert target_of_state(state.documents[2]).name == str(Path("other.bpk").resolve())
     assert recipe_of_state(kept) == (recipe, None)
     assert target_of_state(kept) == TargetChoice.of("digits", {"seed": 4})
     assert target_of_state(state.documents[0]) is None

@@ -52,11 +52,15 @@ class TensorTable:
         return families_of(self.keys)
 
     @cached_property
+    def family_numbers(self) -> dict[str, int]:
+        """Number of every family, counted by first appearance."""
+        return {family: number for number, family in enumerate(dict.fromkeys(self.families))}
+
+    @cached_property
     def family_ids(self) -> Vector:
-        """Number of every key's family, counted by first appearance."""
-        numbers: dict[str, int] = {}
-        ids = [numbers.setdefault(family, len(numbers)) for family in self.families]
-        return np.array(ids, dtype=np.int64)
+        """Number of every key's family."""
+        numbers = self.family_numbers
+        return np.array([numbers[family] for family in self.families], dtype=np.int64)
 
     @cached_property
     def key_rank(self) -> Vector:
@@ -300,15 +304,15 @@ def _folded(
     order = present[_order(totals[present], descending)]
     single = counts[order] == 1
     codes = np.where(single, members[starts[:-1][order]] if len(members) else 0, -1 - order)
-    if not opened:
-        return codes.astype(np.int64)
+    codes = codes.astype(np.int64)
+    numbers = [table.family_numbers[name] for name in opened if name in table.family_numbers]
     parts: list[Vector] = []
-    for family, code in zip(order.tolist(), codes.tolist(), strict=True):
-        parts.append(np.array([code], dtype=np.int64))
-        first = int(members[starts[family]])
-        if code < 0 and table.families[first] in opened:
-            parts.append(members[starts[family] : starts[family + 1]])
-    return np.concatenate(parts) if parts else codes.astype(np.int64)
+    done = 0
+    for place in np.flatnonzero(np.isin(order, numbers) & (codes < 0)).tolist():
+        family = order[place]
+        parts += [codes[done : place + 1], members[starts[family] : starts[family + 1]]]
+        done = place + 1
+    return np.concatenate([*parts, codes[done:]])
 
 
 def _inverse(order: Vector) -> Vector:
