@@ -25,7 +25,8 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
     source's files. With nothing to do it is the source itself.
 
     Raises KeyCollisionError for two tensors that would get one key, AdapterError where an adapter
-    cannot take a tensor (decide to skip it, or leave the adapter out).
+    cannot take a tensor (decide to skip it, or leave the adapter out), RecipeError for a pattern
+    that takes exponential time on these keys.
     """
     if recipe.is_identity:
         return source
@@ -35,6 +36,7 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
         for change, snapshot in zip(plan.changes, source.snapshots.values(), strict=True)
     ]
     labelled, notes = _labelled(renamed, recipe, target)
+    recipe.select.guard([snapshot.key for snapshot in labelled])
     kept = _adapted(list(zip(source.snapshots.values(), labelled, strict=True)), recipe)
     steps = {clash.key: clash.step for clash in plan.collisions}
     made: dict[str, TensorSnapshot] = {}

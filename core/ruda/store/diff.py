@@ -113,6 +113,8 @@ class _Diff:
         self.collisions: Mapping[str, Collision] = {}
         self._rename(source)
         self.matches = self._match()
+        if self.select is not None:
+            self.select.guard([*self.sources, *(param.key for param in params)])
 
     def _rename(self, source: TensorIndex) -> None:
         """Find the sources by their keys after the remap rules; the first of several counts."""

@@ -307,6 +307,8 @@ def compact_indices(keys: Sequence[str], *, keep: str | None = None) -> list[str
 
     Prefixes in which the regex ``keep`` is found stay as they are.
     """
+    if keep is not None:
+        guard(keep, keys, "index compaction")
     kept = None if keep is None else compile_pattern(keep, "index compaction").search
     numbers: dict[str, set[int]] = {}
     places: list[list[tuple[int, str, int]]] = []

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ruda.store.patterns import compile_pattern
+from ruda.store.patterns import compile_pattern, guard
 
 Predicate = Callable[[str, str], bool]
 """Of a key and its dotted container path (``Struct:Model.Struct:Linear``, or empty)."""
@@ -134,6 +134,13 @@ class PathFilter:
     @cached_property
     def _key_set(self) -> frozenset[str]:
         return frozenset(self.keys)
+
+    def guard(self, keys: Iterable[str]) -> None:
+        """Raise RecipeError for a regex that takes exponential time on these keys."""
+        for pattern in self.regexes:
+            guard(pattern, keys, "select")
+        for member in (*self.any_of, *([self.excluded] if self.excluded else [])):
+            member.guard(keys)
 
     def matches(self, key: str, containers: str | Iterable[str] = "") -> bool:
         """True if the key is taken. ``containers``: its container path, or the entries of it."""

@@ -4,6 +4,7 @@ import pytest
 
 from ruda.errors import RecipeError
 from ruda.store.patterns import (
+    _representatives,
     canonical,
     compile_pattern,
     expander,
@@ -102,6 +103,11 @@ def test_is_risky(pattern: str, risky: bool) -> None:
 def test_catastrophic_pattern_is_stopped() -> None:
     with pytest.raises(RecipeError, match=r"'\(a\+\)\+\$' takes too long on the key 'aaa"):
         guard("(a+)+$", ["a" * 200 + "!"])
+
+
+def test_of_a_family_the_longest_key_is_tried() -> None:
+    keys = [f"a.{n}.weight" for n in range(1000)] + ["b"]
+    assert _representatives(keys) == ["a.100.weight", "b"]
 
 
 def test_risky_but_harmless_pattern_passes() -> None:

@@ -59,6 +59,12 @@ def test_bad_regex_is_refused_when_the_filter_is_made() -> None:
         PathFilter().with_regex("[a")
 
 
+def test_catastrophic_regex_is_found_wherever_it_stands() -> None:
+    nested = (PathFilter.of("a").without("(b+)+$")) | ~PathFilter.of("c")
+    with pytest.raises(RecipeError, match=r"select: the pattern '\(b\+\)\+\$' takes too long"):
+        nested.guard(["b" * 300 + "!"])
+
+
 def test_counts() -> None:
     chosen = PathFilter.of("a", "b").with_full_paths(["c"]).with_predicate(lambda k, c: True)
     assert (chosen.criteria_count, chosen.is_empty) == (4, False)
