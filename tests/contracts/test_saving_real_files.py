@@ -43,5 +43,5 @@ def test_values_survive_in_every_format(tmp_path, cases, suffix):
         with open_store(out) as again:
             assert facts(again) == expected, path
         saved += 1
-    assert saved > 100
+    assert saved > 80
     assert [p.name for p in tmp_path.iterdir()] == [f"saved{suffix}"]
