@@ -23,6 +23,8 @@ from ruda.store import (
     CastPolicy,
     PathFilter,
     Recipe,
+    TensorIndex,
+    TensorSnapshot,
     collect,
     convert,
     open_store,
@@ -88,8 +90,6 @@ def test_inspect_takes_several_files_and_names_the_refused_one(ruda, source, tmp
 
 
 def test_inspect_scans_values_on_request(ruda, tmp_path):
-    from ruda.store import TensorIndex, TensorSnapshot
-
     values = np.array([1.0, np.nan, np.inf, -3.0], "f4")
     path = tmp_path / "odd.safetensors"
     snapshots = [TensorSnapshot.from_array("w", values), TensorSnapshot.from_array("e", values[:0])]
@@ -106,6 +106,20 @@ def test_inspect_scans_values_on_request(ruda, tmp_path):
         *("w", "f32", "[4]", "16", "B"),
         *("-3", "1", "-1", "2", "1", "1"),
     ]
+
+
+def test_inspect_lists_every_tensor_with_its_hash(ruda, tmp_path):
+    path = tmp_path / "odd.safetensors"
+    values = np.array([1 + 2j], "c8")
+    index = TensorIndex.of([TensorSnapshot.from_array("w\x1b[31m", values)], format="x")
+    save(index, path, metadata={"long": "x" * 300})
+    _, out, _ = ruda("inspect", path, "--sha256", "--stats")
+    assert index["w\x1b[31m"].sha256() in out
+    assert "w\\x1b[31m  c64    [1]     8 B" in out
+    assert "\x1b" not in out
+    assert f"long: {'x' * 197}…" in out
+    _, out, _ = ruda("inspect", path, "--keys", "absent")
+    assert out.rstrip().endswith("0 of 1 tensor match")
 
 
 def test_diff_from_red_to_green(ruda, source):
@@ -176,8 +190,6 @@ def test_half_precision_keeps_what_it_was_told_to(ruda, source, tmp_path):
 
 
 def test_an_overflow_is_never_silent(ruda, tmp_path):
-    from ruda.store import TensorIndex, TensorSnapshot
-
     path = tmp_path / "big.safetensors"
     big = TensorSnapshot.from_array("w", np.array([1e6, 1.0], "f4"))
     save(TensorIndex.of([big], format="x"), path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ruda.errors import RecipeError
@@ -34,8 +35,12 @@ class Derived:
         self._results: dict[str, OrderedDict[Hashable, tuple[object, object]]] = {}
 
     def target(self, choice: TargetChoice, *, monitor: Monitor = SILENT) -> Target:
-        """The resolved target of a choice. Raises as ``resolve_target``."""
-        return self._once("target", choice, choice, lambda: resolve_target(choice, monitor=monitor))
+        """The resolved target of a choice; a file that was replaced is opened anew.
+
+        Raises as ``resolve_target``.
+        """
+        key = (choice, _stamp(choice))
+        return self._once("target", key, choice, lambda: resolve_target(choice, monitor=monitor))
 
     def report(self, document: Document, *, monitor: Monitor = SILENT) -> DiffReport:
         """The load diff. Raises RecipeError without a target, and as ``resolve_target``."""
@@ -46,7 +51,7 @@ class Derived:
         def make() -> DiffReport:
             return diff(document.index, target.expectation, recipe=document.recipe, monitor=monitor)
 
-        return self._once("report", _identity(document), document, make)
+        return self._once("report", _identity(document, target), (document, target), make)
 
     def view(self, document: Document, *, monitor: Monitor = SILENT) -> TensorIndex:
         """The document after its recipe: lazy tensors under their new keys.
@@ -54,14 +59,15 @@ class Derived:
         Kinds of module come from the target where there is one. Raises KeyCollisionError and as
         ``resolve_target``.
         """
-        expectation = None
+        target = None
         if document.target is not None:
-            expectation = self.target(document.target, monitor=monitor).expectation
+            target = self.target(document.target, monitor=monitor)
 
         def make() -> TensorIndex:
+            expectation = None if target is None else target.expectation
             return convert(document.index, recipe=document.recipe, target=expectation)
 
-        return self._once("view", _identity(document), document, make)
+        return self._once("view", _identity(document, target), (document, target), make)
 
     def forget(self) -> None:
         """Let everything go and release the files of targets, when a document was closed."""
@@ -87,6 +93,17 @@ class Derived:
         return made
 
 
-def _identity(document: Document) -> Hashable:
+def _identity(document: Document, target: Target | None) -> Hashable:
     # By identity, because a recipe may hold adapters that cannot be hashed.
-    return (id(document.index), id(document.recipe), document.target)
+    return (id(document.index), id(document.recipe), id(target))
+
+
+def _stamp(choice: TargetChoice) -> Hashable:
+    """What changes when a target's file is replaced; None for an architecture."""
+    if not choice.is_file:
+        return None
+    try:
+        found = Path(choice.name).stat()
+    except OSError:
+        return None  # opening it will say why
+    return (found.st_ino, found.st_size, found.st_mtime_ns)

@@ -2,7 +2,9 @@ import pytest
 
 from ruda.errors import RecipeError, UnknownArchitectureError
 from ruda.session import Derived, TargetChoice, parse_target
-from ruda.store import Recipe, open_store
+from ruda.store import Recipe, open_store, save
+
+from .conftest import index_of, tensor
 
 
 @pytest.fixture
@@ -48,6 +50,15 @@ def test_a_file_can_be_the_target(session, derived, document, pytorch_file):
     report = derived.report(document)
     assert report.is_complete
     assert derived.target(choice).spec is None
+
+
+def test_a_target_file_that_was_replaced_is_read_again(session, derived, document, tmp_path):
+    other = tmp_path / "other.safetensors"
+    save(index_of(tensor("a")), other)
+    document = session.retarget(document.id, parse_target(str(other)))
+    assert derived.report(document).target_params == 1
+    save(index_of(tensor("a"), tensor("b")), other, overwrite=True)
+    assert derived.report(document).target_params == 2
 
 
 def test_a_report_needs_a_target(derived, document):

@@ -152,7 +152,7 @@ def _show(file: str, index: TensorIndex, chosen: list[TensorSnapshot], found: _V
     values = sum(s.numel for s in index.values() if s.shared_with is None)
     say(file)
     say(
-        f"  {index.format} · {counted(len(index), 'tensor')} · {count_text(values)} values"
+        f"  {index.format} · {counted(len(index), 'tensor')} · {counted(values, 'value')}"
         f" · {size_text(index.nbytes)}"
     )
     for key, value in index.metadata.items():
