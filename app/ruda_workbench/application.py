@@ -54,7 +54,7 @@ def restore_session(window: MainWindow) -> None:
     if state is not None:
         window.restore_geometry_text(state.geometry)
         operations.restore(window.context, state, crashed=crashed)
-        if state.documents:
+        if state.documents or state.dataset:
             window.show_workspace(state.workspace)
 
 

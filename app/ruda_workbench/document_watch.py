@@ -101,7 +101,7 @@ class DocumentWatch(QObject):
         self._laying_question.drop()
 
     def _changed(self, changes: Changes) -> None:
-        if not changes & ~(Changes.SAVED | Changes.DATASET):
+        if not changes & ~(Changes.SAVED | Changes.DATASET | Changes.BATCH):
             return
         before, self._document = self._document, self._context.session.active
         if changes & Changes.DOCUMENTS:

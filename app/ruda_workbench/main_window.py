@@ -354,6 +354,7 @@ class MainWindow(QMainWindow):
     def open_paths(self, paths: list[Path]) -> None:
         """Open each path in the workspace that takes it; the one in front is asked first."""
         order = [self._current, *(n for n in self._workspaces if n != self._current)]
+        order.sort(key=lambda name: name == "weights")  # it takes any file, so it is asked last
         for path in paths:
             taker = next((n for n in order if self._workspaces[n].accepts(path)), "weights")
             self.show_workspace(taker)

@@ -19,7 +19,7 @@ from ruda.session import (
     target_of_state,
 )
 from ruda.store import Recipe, TensorIndex, open_store
-from ruda_workbench import assets
+from ruda_workbench import assets, data_operations
 from ruda_workbench.context import Context
 
 
@@ -122,12 +122,13 @@ def sample_weights() -> Path | None:
 
 
 def open_sample(context: Context) -> None:
-    """Open the embedded digits model onto its architecture."""
+    """Open the embedded digits model onto its architecture, and the digits beside it."""
     path = sample_weights()
     if path is None:
         context.notify("warning", "The sample is not installed", str(assets.samples()))
         return
     open_document(context, path, target=TargetChoice.of("digits"), remember=False)
+    data_operations.open_sample(context, show=False)
 
 
 def restore(context: Context, state: SessionState, *, crashed: bool) -> None:
@@ -139,6 +140,12 @@ def restore(context: Context, state: SessionState, *, crashed: bool) -> None:
             gone.append(Path(kept.path).name)
             continue
         notes.extend(_reopen(context, kept))
+    if state.dataset is not None:
+        folder, split = Path(state.dataset), state.dataset_split
+        if folder.exists():
+            data_operations.open_dataset(context, folder, split=split, show=False, remember=False)
+        else:
+            gone.append(folder.name)
     if gone:
         context.notify("warning", "Not found any more", ", ".join(gone))
     for note in notes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
@@ -90,16 +91,35 @@ class _RecentRow(QAbstractButton):
         )
 
 
+@dataclass(frozen=True, slots=True)
+class WelcomeText:
+    """What a welcome page says; ``name`` is the prefix of its object names."""
+
+    name: str = "welcome"
+    title: str = "Open a file of weights"
+    note: str = (
+        "See what is in it, what it would do to a model, fix it, convert it and save it. "
+        "Nothing in a file is ever executed."
+    )
+    drop: str = "Drop a file here"
+    kinds: str = ".safetensors   .pt   .pth   .bpk"
+    open: str = "Open…"
+    open_other: str = ""
+    """A second way to open; no button where it is empty."""
+
+
 class WelcomePanel(QWidget):
     """Shown while nothing is open."""
 
     open_asked = Signal()
+    other_asked = Signal()
     sample_asked = Signal()
     recent_asked = Signal(str)
 
-    def __init__(self) -> None:
+    def __init__(self, text: WelcomeText = WelcomeText()) -> None:
         super().__init__()
-        self.setObjectName("welcome")
+        self._text = text
+        self.setObjectName(text.name)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.XL)
         outer.addStretch(2)
@@ -117,16 +137,9 @@ class WelcomePanel(QWidget):
         self._build()
 
     def _build(self) -> None:
-        title = label("Open a file of weights", font=text_font(Type.DISPLAY, bold=True))
+        title = label(self._text.title, font=text_font(Type.DISPLAY, bold=True))
         self._column.addWidget(title)
-        self._column.addWidget(
-            label(
-                "See what is in it, what it would do to a model, fix it, convert it and save it. "
-                "Nothing in a file is ever executed.",
-                role="dim",
-                wrap=True,
-            )
-        )
+        self._column.addWidget(label(self._text.note, role="dim", wrap=True))
         self._column.addWidget(self._drop_zone())
         self._recent_card = QFrame()
         self._recent_card.setProperty("surface", "card")
@@ -144,7 +157,8 @@ class WelcomePanel(QWidget):
     def _drop_zone(self) -> QFrame:
         zone = QFrame()
         self._zone = zone
-        zone.setObjectName("welcome.drop")
+        text = self._text
+        zone.setObjectName(f"{text.name}.drop")
         zone.setProperty("surface", "drop")
         zone.setMinimumSize(420, 196)
         column = QVBoxLayout(zone)
@@ -153,21 +167,25 @@ class WelcomePanel(QWidget):
         centre = Qt.AlignmentFlag.AlignHCenter
         column.addStretch(1)
         column.addWidget(_Picture("drop", 32, "accent"), 0, centre)
-        column.addWidget(label("Drop a file here", font=text_font(bold=True)), 0, centre)
-        kinds = label(".safetensors   .pt   .pth   .bpk", role="dim")
+        column.addWidget(label(text.drop, font=text_font(bold=True)), 0, centre)
+        kinds = label(text.kinds, role="dim")
         column.addWidget(kinds, 0, centre)
         column.addSpacing(Space.XS)
         buttons = QHBoxLayout()
         buttons.setSpacing(Space.S)
-        open_button = push_button("Open…", "welcome.open", primary=True)
-        self._sample = push_button("Open the sample", "welcome.sample")
+        open_button = push_button(text.open, f"{text.name}.open", primary=True)
+        other = push_button(text.open_other, f"{text.name}.other")
+        other.setVisible(bool(text.open_other))
+        self._sample = push_button("Open the sample", f"{text.name}.sample")
         buttons.addStretch(1)
         buttons.addWidget(open_button)
+        buttons.addWidget(other)
         buttons.addWidget(self._sample)
         buttons.addStretch(1)
         column.addLayout(buttons)
         column.addStretch(1)
         open_button.clicked.connect(self.open_asked)
+        other.clicked.connect(self.other_asked)
         self._sample.clicked.connect(self.sample_asked)
         return zone
 

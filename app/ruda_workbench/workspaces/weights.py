@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from ruda.models import architectures
-from ruda.session import TargetChoice, counted, size_text, steps_text
+from ruda.session import Changes, TargetChoice, counted, size_text, steps_text
 from ruda.store import DiffRow, available_formats
 from ruda_workbench import operations, save_operations
 from ruda_workbench.action_book import Action
@@ -255,8 +255,8 @@ class WeightsWorkspace(Workspace):
         self._show_title()
         self.context.summary_changed.emit()
 
-    def _changed(self, _changes: object) -> None:
-        if self.watch.document is not None:
+    def _changed(self, changes: Changes) -> None:
+        if changes & ~(Changes.DATASET | Changes.BATCH) and self.watch.document is not None:
             self._show_title()
             self.diff.rules.refresh()
             self.convert.refresh()
@@ -424,7 +424,7 @@ WeightsWorkspace.ACTIONS = (
         _add_rule,
         "Weights",
         icon="plus",
-        keys="Ctrl+R",
+        keys="Ctrl+Shift+R",
         available=_has_target,
         words="rename regex",
     ),
