@@ -108,6 +108,10 @@ class Sibling:
             try:
                 replace(self.path, self.target)
                 break
+            except FileExistsError as error:
+                raise SaveError(
+                    "the file exists; pass overwrite=True to replace it", stage="rename"
+                ) from error
             except PermissionError as error:
                 if pause is None:
                     raise SaveError(
@@ -126,6 +130,21 @@ class Sibling:
         self._renamed = True
         self.file.close()
         _sync_folder(self.target.parent)
+
+
+def put_new(source: Path, target: Path) -> None:
+    """Rename where nothing may be replaced. Raises FileExistsError if there is a target by now."""
+    if os.name == "nt":
+        os.rename(source, target)
+        return
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        raise
+    except OSError:  # no hard links on this file system: the check just before has to do
+        os.replace(source, target)
+    else:
+        os.unlink(source)
 
 
 def remove_stale(folder: Path) -> None:

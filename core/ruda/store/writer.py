@@ -14,7 +14,7 @@ from typing import Protocol
 
 from ruda.errors import SaveError
 from ruda.progress import SILENT, Monitor, Progress
-from ruda.store._sibling import Replace, Sibling
+from ruda.store._sibling import Replace, Sibling, put_new
 from ruda.store.index import TensorIndex
 from ruda.store.layout import PIECE_BYTES, Layout, PlannedTensor, PlanProblem
 from ruda.store.plan import SavePlan, path_problems, plan_save
@@ -58,7 +58,7 @@ def write(
     monitor: Monitor = SILENT,
     verify: bool = False,
     release: Callable[[], None] | None = None,
-    replace: Replace = os.replace,
+    replace: Replace | None = None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> SaveResult:
     """Carry out a plan, one tensor in memory at a time.
@@ -80,7 +80,8 @@ def write(
                 _verify(plan, sibling.path, record.sha256, monitor)
             monitor.check()  # the last moment to stop
             _require_same_target(plan)
-            sibling.rename_over(release=_releaser(plan, release), replace=replace, sleep=sleep)
+            place = replace or (os.replace if plan.overwrite else put_new)
+            sibling.rename_over(release=_releaser(plan, release), replace=place, sleep=sleep)
     except SaveError as error:
         if error.path is not None:
             raise

@@ -13,7 +13,7 @@ import pytest
 
 from ruda.errors import SaveError
 from ruda.store import save
-from ruda.store._sibling import Sibling, remove_stale
+from ruda.store._sibling import Sibling, put_new, remove_stale
 from ruda.store.formats.rudapack import RudapackFormat
 from ruda.store.index import TensorIndex
 from ruda.store.snapshot import TensorSnapshot
@@ -154,6 +154,40 @@ def test_on_windows_the_file_is_closed_before_it_is_renamed(tmp_path, monkeypatc
         sibling.rename_over(release=lambda: None, replace=closed_first(sibling))
     monkeypatch.undo()
     assert (tmp_path / "m.bpk").read_bytes() == b"whole"
+
+
+def test_a_new_file_never_replaces_one_that_appeared(tmp_path):
+    target = tmp_path / "m.bpk"
+    with Sibling(target) as sibling:
+        sibling.finish(forget=False)
+        target.write_bytes(b"someone else's")
+        with pytest.raises(SaveError, match=r"the file exists; pass overwrite=True") as caught:
+            sibling.rename_over(release=lambda: None, replace=put_new)
+    assert caught.value.stage == "rename"
+    assert target.read_bytes() == b"someone else's"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+NEW = [
+    pytest.param("posix", None, id="hard links"),
+    pytest.param("posix", errno.EPERM, id="no hard links"),
+    pytest.param("nt", errno.EPERM, id="windows"),
+]
+
+
+@pytest.mark.parametrize(("system", "refusal"), NEW)
+def test_putting_a_new_file_in_place(tmp_path, monkeypatch, system, refusal):
+    def refuse(source, target):
+        raise OSError(refusal, "no hard links here")
+
+    (tmp_path / "source").write_bytes(b"new")
+    with monkeypatch.context() as patch:
+        patch.setattr("ruda.store._sibling.os.name", system)
+        if refusal is not None:
+            patch.setattr(os, "link", refuse)
+        put_new(tmp_path / "source", tmp_path / "target")
+    assert [p.name for p in tmp_path.iterdir()] == ["target"]
+    assert (tmp_path / "target").read_bytes() == b"new"
 
 
 def closed_first(sibling):
