@@ -17,8 +17,11 @@ from ruda.tensor import HostDevice, Tensor
 
 Array = np.ndarray[Any, Any]
 
-COLUMN_BYTES = 4 << 20
-"""Most memory for unfolded windows: large enough for BLAS, small enough for the cache."""
+COLUMN_BYTES = 1 << 20
+"""Memory for unfolded windows: as much as stays in the second-level cache of a core."""
+
+_WIDEST = 1.25
+"""How much wider than its output an input may be to be unfolded in whole images."""
 
 
 class Conv2d(Module):
@@ -77,7 +80,8 @@ class Conv2d(Module):
             )
         given, weight, *bias = working_values(self, working_input(self, x), self.weight, self.bias)
         result = np.empty((x.shape[0], weight.shape[0], *size), given.dtype)
-        _convolve(given, weight, bias[0] if bias else None, self._window, self._groups, result)
+        with np.errstate(all="ignore"):  # NaN and Inf in weights or input are results, not news
+            _convolve(given, weight, bias[0] if bias else None, self._window, self._groups, result)
         return Tensor(result)
 
 
@@ -122,15 +126,15 @@ def _convolve(
         padded = window.pad(x[image : image + images], 0.0)
         for top in range(0, rows, lines):
             size = (min(lines, rows - top), columns)
-            unfolded = _unfold(padded[:, :, top * window.stride[0] :], window, size)
+            unfolded, pitch = _unfold(padded[:, :, top * window.stride[0] :], window, size)
             # One product for all images of the block: one per image is too little for BLAS.
             product = np.matmul(filters, unfolded.reshape(groups, filters.shape[2], -1))
-            product = product.reshape(channels, len(padded), *size)
+            found = _rows(product.reshape(channels, len(padded), -1), pitch, size)
             target = out[image : image + images, :, top : top + lines].transpose(1, 0, 2, 3)
             if offset is None:
-                target[...] = product
+                target[...] = found
             else:
-                np.add(product, offset, out=target)
+                np.add(found, offset, out=target)
 
 
 def _block_sizes(rows: int, row_bytes: int) -> tuple[int, int]:
@@ -141,12 +145,35 @@ def _block_sizes(rows: int, row_bytes: int) -> tuple[int, int]:
     return 1, max(1, COLUMN_BYTES // row_bytes)
 
 
-def _unfold(x: Array, window: Window2d, size: tuple[int, int]) -> Array:
-    """(batch, channel, height, width) → (channel, point, batch, rows, columns); copies."""
-    kernel_rows, kernel_columns = window.kernel
-    out = np.empty((x.shape[1], kernel_rows * kernel_columns, x.shape[0], *size), x.dtype)
-    for row in range(kernel_rows):
-        for column in range(kernel_columns):
-            point = row * kernel_columns + column
-            out[:, point] = window.at(x, row, column, size).transpose(1, 0, 2, 3)
-    return out
+def _unfold(x: Array, window: Window2d, size: tuple[int, int]) -> tuple[Array, int]:
+    """(batch, channel, height, width) → (channel, point, batch, position), and the row pitch.
+
+    Position row · pitch + column is what a point of the window sees there. Where the window moves
+    by single steps the pitch is the width, so that a whole image is one run of memory; the few
+    positions between the rows are computed and left out, which costs less than short copies.
+    """
+    rows, columns = size
+    batch, channels, _, width = x.shape
+    points = window.kernel[0] * window.kernel[1]
+    whole = window.stride == (1, 1) and width <= _WIDEST * columns
+    pitch = width if whole else columns
+    length = (rows - 1) * pitch + columns
+    out = np.empty((channels, points, batch, length), x.dtype)
+    flat = x.reshape(batch, channels, -1)
+    for point in range(points):
+        row, column = divmod(point, window.kernel[1])
+        if whole:
+            start = row * window.dilation[0] * width + column * window.dilation[1]
+            out[:, point] = flat[:, :, start : start + length].transpose(1, 0, 2)
+        else:
+            seen = window.at(x, row, column, size).transpose(1, 0, 2, 3)
+            out[:, point].reshape(channels, batch, rows, columns)[...] = seen
+    return out, pitch
+
+
+def _rows(product: Array, pitch: int, size: tuple[int, int]) -> Array:
+    """(channel, batch, position) → view (channel, batch, row, column)."""
+    outer, middle, step = product.strides
+    return np.lib.stride_tricks.as_strided(
+        product, (*product.shape[:2], *size), (outer, middle, pitch * step, step), writeable=False
+    )

@@ -48,9 +48,10 @@ class Linear(Module):
             raise self.shape_error(f"[…, {d_input}]", x.shape)
         given, weight, *bias = working_values(self, working_input(self, x), self.weight, self.bias)
         # One product over all rows: BLAS is slower on many small ones.
-        result = np.matmul(given.reshape(-1, d_input), weight)
-        if bias:
-            result += bias[0]
+        with np.errstate(all="ignore"):  # NaN and Inf in weights or input are results, not news
+            result = np.matmul(given.reshape(-1, d_input), weight)
+            if bias:
+                result += bias[0]
         return Tensor(result.reshape(*x.shape[:-1], d_output))
 
 

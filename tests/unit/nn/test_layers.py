@@ -53,7 +53,7 @@ CONVOLUTIONS = [
 ]
 
 
-@pytest.mark.parametrize("column_bytes", [1 << 22, 900, 1])
+@pytest.mark.parametrize("column_bytes", [1 << 20, 900, 1])
 @pytest.mark.parametrize(("options", "pads"), CONVOLUTIONS)
 def test_convolution(options, pads, column_bytes, monkeypatch):
     monkeypatch.setattr(conv, "COLUMN_BYTES", column_bytes)
@@ -254,3 +254,23 @@ def test_integer_parameters_are_refused():
 def test_empty_batch():
     assert nn.Conv2d(1, 2, 3)(Tensor.zeros((0, 1, 5, 5))).shape == (0, 2, 3, 3)
     assert nn.MaxPool2d(2)(Tensor.zeros((0, 1, 4, 4))).shape == (0, 1, 2, 2)
+
+
+SPREADING = [
+    pytest.param(nn.Linear(4, 2, seed=1), (3, 4), id="linear"),
+    pytest.param(nn.Conv2d(1, 2, 2, seed=1), (3, 1, 4, 4), id="conv"),
+    pytest.param(nn.BatchNorm(4), (3, 4), id="norm"),
+    pytest.param(nn.Gelu(), (3, 4), id="gelu"),
+    pytest.param(nn.Relu(), (3, 4), id="relu"),
+]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 3e38], ids=["nan", "inf", "huge"])
+@pytest.mark.parametrize(("layer", "shape"), SPREADING)
+def test_bad_values_stay_in_their_row_without_warnings(layer, shape, value):
+    x = normal(*shape)
+    clean = layer(Tensor(x)).numpy()
+    x[1] = value
+    dirty = layer(Tensor(x)).numpy()
+    np.testing.assert_array_equal(dirty[[0, 2]], clean[[0, 2]])
+    assert (dirty[1] != clean[1]).any()
