@@ -9,6 +9,7 @@ from ruda.store.adapt import (
     adapter_names,
 )
 from ruda.store.applying import apply
+from ruda.store.bytefile import ByteFile
 from ruda.store.collect import collect
 from ruda.store.containers import Inference, infer_containers
 from ruda.store.convert import convert
@@ -52,6 +53,7 @@ __all__ = [
     "ApplyIssue",
     "ApplyResult",
     "ArraySource",
+    "ByteFile",
     "CastPolicy",
     "CastScope",
     "Cause",

@@ -142,3 +142,35 @@ class ByteFile:
                 offset=max(offset, 0),
             )
         return count
+
+
+class MemoryFile(ByteFile):
+    """Bytes that are in memory already, read like a file; ``path`` is where they came from."""
+
+    def __init__(self, raw: bytes, path: Path) -> None:
+        self.path = path
+        self.size = len(raw)
+        self.bytes_read = 0
+        self._raw = memoryview(raw)
+        self._lock = threading.Lock()
+        self._map = None
+        self._is_closed = False
+
+    @property
+    def closed(self) -> bool:
+        """True once ``close`` was called."""
+        return self._is_closed
+
+    def close(self) -> None:
+        """Let go of the bytes."""
+        self._is_closed = True
+
+    def _read_some(self, position: int, buffer: memoryview) -> int:
+        if self._is_closed:
+            raise ValueError("closed")
+        piece = self._raw[position : position + len(buffer)]
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def _ensure_map(self) -> mmap.mmap | None:
+        return None

@@ -173,7 +173,7 @@ def torch_tensor(
 
 
 def torch_state(arrays: Arrays) -> tuple[bytes, dict[str, bytes]]:
-    """Instructions for a dict of these arrays, and the storages that it needs, with the keys 0, 1, 2."""
+    """Instructions for a dict of these arrays, and its storages under the keys 0, 1, 2."""
     items: dict[str, bytes] = {}
     storages: dict[str, bytes] = {}
     for position, (key, array) in enumerate(arrays.items()):

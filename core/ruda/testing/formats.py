@@ -25,8 +25,7 @@ from hypothesis import strategies as st
 
 from ruda.errors import FileAccessError, FormatError, MissingKeyError, RudaError, TruncatedFileError
 from ruda.progress import Cancelled, Progress
-from ruda.store import ModelFormat, TensorSnapshot, open_store
-from ruda.store.bytefile import ByteFile
+from ruda.store import ByteFile, ModelFormat, TensorSnapshot, open_store
 from ruda.tensor import DType
 from ruda.testing.strategies import named_arrays
 

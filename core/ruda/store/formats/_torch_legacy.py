@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from ruda.errors import (
@@ -12,10 +13,10 @@ from ruda.errors import (
     UnsupportedContentError,
 )
 from ruda.progress import Monitor, track
-from ruda.store.bytefile import ByteFile
+from ruda.store.bytefile import ByteFile, MemoryFile
 from ruda.store.formats._pickle import PickleMachine
 from ruda.store.formats._torch_rebuild import StorageRef, TorchBuilder
-from ruda.store.formats._torch_source import PlainBytes
+from ruda.store.formats._torch_source import EmbeddedBytes, PlainBytes
 
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 PROTOCOL = 1001
@@ -96,6 +97,29 @@ def read_legacy(file: ByteFile, limit: int, monitor: Monitor) -> dict[str, Any]:
         "foreign": tuple(machine.foreign),
         "notes": notes,
     }
+
+
+class EmbeddedStorages:
+    """Storages that a plain pickle holds as bytes, each the bytes of a legacy file of its own."""
+
+    def __init__(self, path: Path, limit: int, monitor: Monitor) -> None:
+        self.path = path
+        self.limit = limit
+        self.monitor = monitor
+        self.places: dict[str, PlainBytes] = {}
+
+    def __call__(self, args: tuple[Any, ...]) -> StorageRef:
+        """The storage in these bytes. Raises HeaderError if they hold anything else."""
+        if len(args) != 1 or not isinstance(args[0], bytes) or not is_legacy(args[0]):
+            raise HeaderError("a storage is made from something that is no file of it")
+        found = read_legacy(MemoryFile(args[0], self.path), self.limit, self.monitor)
+        root = found["root"]
+        if not isinstance(root, StorageRef) or root.key not in found["storages"]:
+            raise HeaderError("a storage is made from a file of something else")
+        key = f"{len(self.places)}:{root.key}"
+        place = found["storages"][root.key]
+        self.places[key] = EmbeddedBytes(place.file, place.offset)
+        return StorageRef(key, root.dtype, root.numel, root.location, root.start)
 
 
 def _storages(

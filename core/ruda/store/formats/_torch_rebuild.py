@@ -53,6 +53,8 @@ class TensorRef:
     offset: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+    bits: frozenset[str] = frozenset()
+    """``conj`` and ``neg``: what PyTorch left to be done when the values are used."""
 
     @property
     def numel(self) -> int:
@@ -147,6 +149,8 @@ class TorchBuilder:
     def __init__(self, *, inline: bool = False) -> None:
         """``inline`` allows a persistent id's fields in the place of the storage itself."""
         self.inline = inline
+        self.embedded: Rebuild | None = None
+        """What makes a storage of the bytes of a whole file; only plain pickles have such."""
         self.storages: dict[str, StorageRef] = {}
         self.notes: list[str] = []
         self.machine: PickleMachine | None = None
@@ -168,6 +172,8 @@ class TorchBuilder:
             "torch.serialization._get_layout": lambda args: str(args[0]),
             "torch._utils._rebuild_sparse_tensor": self._sparse,
         }
+        if self.embedded is not None:
+            made["torch.storage._load_from_bytes"] = self.embedded
         for name in _UNREAD:
             made[f"torch._utils.{name}"] = _unread(name)
         return made
@@ -224,13 +230,13 @@ class TorchBuilder:
             storage = self.storage(storage)
         if not isinstance(storage, StorageRef) or storage.dtype is None:
             raise HeaderError("a tensor has no typed storage")
-        return view(storage, storage.dtype, offset, shape, strides)
+        return view(storage, storage.dtype, offset, shape, strides, pending(args[6:7]))
 
     def _tensor_v3(self, args: tuple[Any, ...]) -> TensorRef:
         storage, offset, shape, strides, _, _, dtype = args[:7]
         if not isinstance(storage, StorageRef):
             raise HeaderError("a tensor has no storage")
-        return view(storage, torch_dtype(dtype), offset, shape, strides)
+        return view(storage, torch_dtype(dtype), offset, shape, strides, pending(args[7:8]))
 
     def _from_type(self, args: tuple[Any, ...]) -> Any:
         func, _, inner = args[:3]
@@ -311,7 +317,28 @@ def part_of(root: StorageRef, part: Any) -> StorageRef:
     return StorageRef(root.key, root.dtype, numel, root.location, start)
 
 
-def view(storage: StorageRef, dtype: DType, offset: Any, shape: Any, strides: Any) -> TensorRef:
+def pending(metadata: tuple[Any, ...]) -> frozenset[str]:
+    """The bits that are set in a tensor's metadata. Raises UnsupportedContentError for others."""
+    if not metadata or metadata[0] is None:
+        return frozenset()
+    if not isinstance(metadata[0], dict):
+        raise HeaderError("the metadata of a tensor is no dict")
+    found = frozenset(name for name, value in metadata[0].items() if value is True)
+    if not found <= {"conj", "neg"}:
+        raise UnsupportedContentError(
+            f"a tensor has the unknown metadata {sorted(map(str, found))}"
+        )
+    return found
+
+
+def view(
+    storage: StorageRef,
+    dtype: DType,
+    offset: Any,
+    shape: Any,
+    strides: Any,
+    bits: frozenset[str] = frozenset(),
+) -> TensorRef:
     """A checked view. Raises OffsetError if any element lies outside the storage."""
     shape, strides = _sizes("shape", shape), _sizes("strides", strides)
     if type(offset) is not int or not 0 <= offset < _U63_END:
@@ -321,7 +348,9 @@ def view(storage: StorageRef, dtype: DType, offset: Any, shape: Any, strides: An
     if len(shape) > MAX_RANK:
         raise UnsupportedContentError(f"a tensor has {len(shape)} axes, the limit is {MAX_RANK}")
     count_elements(shape, f"a view of storage {storage.key!r}")
-    ref = TensorRef(storage, dtype, offset + storage.start, shape, strides)
+    if bits and (dtype.value.numpy is None or ("conj" in bits and dtype.kind is not Kind.COMPLEX)):
+        raise UnsupportedContentError(f"a {dtype} tensor is marked {', '.join(sorted(bits))}")
+    ref = TensorRef(storage, dtype, offset + storage.start, shape, strides, bits)
     have = storage.nbytes // element_bytes(dtype)
     if ref.span and offset + ref.span > have:
         raise OffsetError(

@@ -43,6 +43,16 @@ class PlainBytes:
         return Origin(self.file.path, self.offset + start, count)
 
 
+class EmbeddedBytes(PlainBytes):
+    """A storage whose bytes were inside a pickle, and are in memory."""
+
+    __slots__ = ()
+
+    def place(self, start: int, count: int) -> Origin | None:
+        """See StorageBytes; the file only."""
+        return Origin(self.file.path)
+
+
 @dataclass(slots=True)
 class MemberBytes:
     """A storage that is a member of a zip archive.
@@ -90,6 +100,11 @@ class ViewSource:
     big_endian: bool = False
 
     @property
+    def is_plain(self) -> bool:
+        """True if the bytes in the storage are the bytes of the values."""
+        return self.ref.is_contiguous and not self.big_endian and not self.ref.bits
+
+    @property
     def peak_bytes(self) -> int:
         """Memory that one ``read`` needs."""
         ref = self.ref
@@ -98,6 +113,14 @@ class ViewSource:
 
     def read(self) -> np.ndarray[Any, Any]:
         """All values in the carrier dtype; copies."""
+        values = self._stored()
+        if "conj" in self.ref.bits:
+            values = np.conjugate(values)
+        if "neg" in self.ref.bits:
+            values = np.negative(values)
+        return values
+
+    def _stored(self) -> np.ndarray[Any, Any]:
         ref = self.ref
         if 0 in ref.shape:
             return shaped(np.empty(0, np.uint8), ref.dtype, ref.shape)
@@ -119,7 +142,7 @@ class ViewSource:
     def stream(self, size: int) -> Iterator[memoryview]:
         """The bytes in pieces of at most ``size``; a view that is not contiguous is read whole."""
         ref = self.ref
-        if ref.is_contiguous and not self.big_endian:
+        if self.is_plain:
             item = element_bytes(ref.dtype)
             yield from self.storage.stream(ref.offset * item, ref.nbytes, size)
             return
@@ -132,7 +155,7 @@ class ViewSource:
         ref = self.ref
         item = element_bytes(ref.dtype)
         found = self.storage.place(ref.offset * item, ref.nbytes)
-        if found is None or (ref.is_contiguous and not self.big_endian):
+        if found is None or self.is_plain:
             return found
         return Origin(found.path)
 

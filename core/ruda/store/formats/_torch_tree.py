@@ -155,8 +155,9 @@ class Walk:
 
 
 def _items(table: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
-    for key, value in table.items():
-        yield segment(key), value
+    for position, (key, value) in enumerate(table.items()):
+        plain = isinstance(key, (*_PLAIN, tuple, GlobalName))
+        yield segment(key) if plain else f"<{position}>", value
 
 
 def _numbered(values: list[Any] | tuple[Any, ...]) -> Iterator[tuple[str, Any]]:

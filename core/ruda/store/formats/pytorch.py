@@ -25,7 +25,7 @@ from ruda.store.bytefile import ByteFile
 from ruda.store.format import located
 from ruda.store.formats._pickle import PickleMachine
 from ruda.store.formats._tar import is_tar
-from ruda.store.formats._torch_legacy import is_legacy, read_legacy, run_at
+from ruda.store.formats._torch_legacy import EmbeddedStorages, is_legacy, read_legacy, run_at
 from ruda.store.formats._torch_rebuild import SparseRef, StorageRef, TensorRef, TorchBuilder
 from ruda.store.formats._torch_source import MemberBytes, StorageBytes, ViewSource
 from ruda.store.formats._torch_sparse import SparseSource
@@ -140,10 +140,13 @@ class PytorchFormat:
 
     def _read_plain(self, file: ByteFile, monitor: Monitor) -> Checkpoint:
         builder = TorchBuilder()
+        embedded = EmbeddedStorages(file.path, self.pickle_limit, monitor)
+        builder.embedded = embedded
 
         def make(raw: bytes, at: int) -> PickleMachine:
+            embedded.places.clear()
             machine = PickleMachine(
-                raw, at=at, rebuild=builder.table(), known=builder.known, monitor=monitor
+                raw, base=at, rebuild=builder.table(), known=builder.known, monitor=monitor
             )
             builder.machine = machine
             return machine
@@ -157,7 +160,9 @@ class PytorchFormat:
             )
         if not isinstance(root, (dict, list, tuple)):
             raise UnknownFormatError("is a pickle without tensors, no PyTorch file", offset=0)
-        return Checkpoint(root, {}, "pickle", machine.work, tuple(machine.foreign), builder.notes)
+        return Checkpoint(
+            root, embedded.places, "pickle", machine.work, tuple(machine.foreign), builder.notes
+        )
 
 
 def below(root: Any, key: str, path: Path) -> Any:

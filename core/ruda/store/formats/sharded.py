@@ -145,7 +145,7 @@ def _joined(
         extra = [key for key in each if key not in listed]
         if extra:
             notes.append(
-                f"{shard} has {len(extra)} tensors that the index leaves out: {extra[0]!r}…"
+                f"{shard} has {len(extra)} tensors that are not in the index: {extra[0]!r}"
             )
         found.extend(s for key, s in each.items() if listed.get(key, shard) == shard)
         stale = [key for key in each if listed.get(key, shard) != shard]

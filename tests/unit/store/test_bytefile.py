@@ -1,0 +1,120 @@
+"""Random access to files: both ways of reading give the same bytes, and say what went wrong."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ruda.errors import FileAccessError, TruncatedFileError
+from ruda.store.bytefile import ByteFile, MemoryFile
+
+RAW = bytes(range(256)) * 4
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "file.bin"
+    file.write_bytes(RAW)
+    return file
+
+
+@given(st.integers(0, len(RAW)), st.integers(0, len(RAW)), st.integers(1, 300))
+def test_all_ways_give_the_same_bytes(tmp_path_factory, start, stop, size):
+    start, stop = sorted((start, stop))
+    path = tmp_path_factory.getbasetemp() / "same.bin"
+    path.write_bytes(RAW)
+    expected = RAW[start:stop]
+    for file in (ByteFile(path), MemoryFile(RAW, path)):
+        with file:
+            count = stop - start
+            assert file.read_at(start, count) == expected
+            assert bytes(file.map_range(start, count)) == expected
+            assert b"".join(map(bytes, file.stream(start, count, size))) == expected
+            buffer = bytearray(count)
+            file.read_into(start, memoryview(buffer))
+            assert buffer == expected
+            assert file.bytes_read == 4 * count
+
+
+OUTSIDE = [
+    pytest.param(-1, 1, 0, id="before the start"),
+    pytest.param(0, 1025, 0, id="too many"),
+    pytest.param(1024, 1, 1024, id="at the end"),
+    pytest.param(0, -1, 0, id="a negative count"),
+    pytest.param(1 << 80, 1, 1 << 80, id="far away"),
+]
+
+
+@pytest.mark.parametrize(("offset", "count", "place"), OUTSIDE)
+def test_a_range_outside_the_file_is_refused(path, offset, count, place):
+    with (
+        ByteFile(path) as file,
+        pytest.raises(TruncatedFileError, match=rf"file\.bin: byte {place}: .* has 1024 bytes"),
+    ):
+        file.read_at(offset, count)
+
+
+def test_a_file_that_shrinks_is_refused_where_it_ends(path):
+    with ByteFile(path) as file:
+        path.write_bytes(RAW[:100])
+        assert file.read_at(0, 100) == RAW[:100]
+        with pytest.raises(TruncatedFileError, match=r"byte 100: the file ends here, but had 924"):
+            file.read_at(0, 1024)
+
+
+def test_a_closed_file_says_so(path):
+    file = ByteFile(path)
+    file.close()
+    assert file.closed
+    with pytest.raises(FileAccessError, match=r"file\.bin: cannot be read: the file was closed"):
+        file.read_at(0, 1)
+
+
+UNOPENED = [
+    pytest.param("absent", r"absent: there is no file here; check the spelling", id="missing"),
+    pytest.param(".", r"is a folder, and a file is needed", id="folder"),
+    pytest.param("nul\0name", r"cannot be opened: embedded null byte", id="a name that cannot be"),
+]
+
+
+@pytest.mark.parametrize(("name", "sentence"), UNOPENED)
+def test_what_cannot_be_opened_says_why(tmp_path, name, sentence):
+    with pytest.raises(FileAccessError, match=sentence):
+        ByteFile(tmp_path / name)
+
+
+def test_a_file_that_may_not_be_read_says_so(tmp_path, monkeypatch):
+    def refuse(*_args, **_kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(FileAccessError, match=r"cannot be opened: Permission denied"):
+        ByteFile(tmp_path / "locked")
+
+
+def test_reading_from_many_threads_mixes_nothing(path):
+    with ByteFile(path) as file:
+        wrong = []
+
+        def read(start):
+            for _ in range(50):
+                if file.read_at(start, 100) != RAW[start : start + 100]:
+                    wrong.append(start)
+
+        threads = [threading.Thread(target=read, args=(n * 37,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert wrong == []
+    assert file.bytes_read == 8 * 50 * 100
+
+
+def test_without_positioned_reads_the_bytes_are_the_same(path, monkeypatch):
+    monkeypatch.delattr(os, "preadv")
+    with ByteFile(Path(path)) as file:
+        assert file.read_at(10, 20) == RAW[10:30]
+        assert b"".join(map(bytes, file.stream(0, 1024, 100))) == RAW

@@ -1,0 +1,128 @@
+"""Opening by content, and saying what a file is where it is none."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from ruda.errors import FileAccessError, SettingError, UnknownFormatError
+from ruda.store import ModelFormat, available_formats, open_store, opening
+from ruda.testing.file_bytes import rudapack_bytes, safetensors_bytes, torch_zip_bytes
+
+W = {"w": np.ones(3, "<f4")}
+
+
+@pytest.fixture(autouse=True)
+def _fresh_formats():
+    opening._foreign.cache_clear()
+    yield
+    opening._foreign.cache_clear()
+
+
+NAMES = [
+    pytest.param("a.pt", safetensors_bytes(W), "safetensors", id="safetensors named pt"),
+    pytest.param("a.safetensors", torch_zip_bytes(W), "pytorch", id="pytorch named safetensors"),
+    pytest.param("a", rudapack_bytes(W), "rudapack", id="rudapack without a suffix"),
+    pytest.param("A.SAFETENSORS", safetensors_bytes(W), "safetensors", id="upper case"),
+]
+
+
+@pytest.mark.parametrize(("name", "raw", "expected"), NAMES)
+def test_the_content_decides(tmp_path, name, raw, expected):
+    path = tmp_path / name
+    path.write_bytes(raw)
+    with open_store(str(path)) as index:
+        assert index.format == expected
+        assert index.path == path
+        np.testing.assert_array_equal(index["w"].read(), W["w"])
+
+
+def test_an_unknown_file_names_what_can_be_read(tmp_path):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(b"\x08\x07\x12\x04test" * 5)
+    sentence = r"model\.onnx: byte 0: begins with 08 07 12 .* it reads safetensors file, Rudapack"
+    with pytest.raises(UnknownFormatError, match=sentence):
+        open_store(path)
+
+
+FOLDERS = [
+    pytest.param([], r"is a folder without a weight file; name the file", id="empty"),
+    pytest.param(["a.pt", "b.pt"], r"with several weight files \(a\.pt, b\.pt\)", id="two"),
+]
+
+
+@pytest.mark.parametrize(("names", "sentence"), FOLDERS)
+def test_a_folder_with_more_or_less_than_one_set_is_refused(tmp_path, names, sentence):
+    for name in names:
+        (tmp_path / name).write_bytes(torch_zip_bytes(W))
+    with pytest.raises(FileAccessError, match=sentence):
+        open_store(tmp_path)
+
+
+def test_a_folder_with_one_weight_file_opens_it(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "model.safetensors").write_bytes(safetensors_bytes(W))
+    (tmp_path / "training_args.bin").write_bytes(torch_zip_bytes(W))
+    with open_store(tmp_path) as index:
+        assert index.path == tmp_path / "model.safetensors"
+
+
+def test_a_missing_file_is_said_to_be_missing(tmp_path):
+    with pytest.raises(FileAccessError, match=r"absent\.pt: there is no file here"):
+        open_store(tmp_path / "absent.pt")
+
+
+class _Point:
+    """An entry point, as far as it is used here."""
+
+    def __init__(self, name, made):
+        self.name = name
+        self.made = made
+
+    def load(self):
+        if isinstance(self.made, Exception):
+            raise self.made
+        return self.made
+
+
+class _Own:
+    name = "own"
+    title = "own file"
+    suffixes = (".own",)
+
+    def matches(self, head, path):
+        return head.startswith(b"OWN")
+
+    def open(self, path, *, monitor=None):
+        raise UnknownFormatError("opened as its own", path=path)
+
+
+def points(monkeypatch, *found):
+    monkeypatch.setattr(opening, "entry_points", lambda group: found)
+
+
+def test_a_format_of_another_distribution_is_used(tmp_path, monkeypatch):
+    points(monkeypatch, _Point("own", _Own))
+    assert isinstance(available_formats()[-1], ModelFormat)
+    path = tmp_path / "x.dat"
+    path.write_bytes(b"OWN file")
+    with pytest.raises(UnknownFormatError, match=r"opened as its own"):
+        open_store(path)
+
+
+def test_a_format_that_does_not_load_is_left_out_with_a_warning(monkeypatch):
+    points(monkeypatch, _Point("broken", ImportError("no such module")))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        names = [each.name for each in available_formats()]
+    assert names == ["safetensors", "rudapack", "pytorch", "numpy"]
+    assert str(caught[0].message) == "the format broken cannot be loaded: no such module"
+
+
+def test_two_formats_of_one_name_are_refused(monkeypatch):
+    class Twin(_Own):
+        name = "pytorch"
+
+    points(monkeypatch, _Point("twin", Twin()))
+    with pytest.raises(SettingError, match=r"two formats are called 'pytorch'"):
+        available_formats()
