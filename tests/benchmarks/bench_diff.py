@@ -1,0 +1,94 @@
+"""The load diff over a mixture-of-experts key set, beside a plain pass over the same two lists.
+
+    python bench_diff.py [--layers N] [--experts N] [--repeat N] [--json FILE]
+
+A ratio of 10 means that the diff takes ten times as long as asking, for every key of either side,
+whether the other side has it. Processor time, the fastest of ``--repeat`` rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ruda.store import Recipe, TensorIndex, TensorSnapshot, convert, diff
+from ruda.store.snapshot import ArraySource
+from ruda.tensor import DType
+
+KINDS = ("Struct:Model", "Struct:Linear")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--layers", type=int, default=93)
+    parser.add_argument("--experts", type=int, default=128)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    arguments = parser.parse_args(argv)
+    keys = list(_keys(arguments.layers, arguments.experts))
+    rows = _run(keys, arguments.repeat)
+    print(f"{len(keys):,} tensors on either side")
+    for row in rows:
+        print(
+            f"{row['name']:<28}{row['seconds'] * 1000:>10.1f} ms{row['ratio']:>9.1f} × plain pass"
+        )
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps({"bench": "diff", "rows": rows}, indent=2) + "\n")
+    return 0
+
+
+def _keys(layers: int, experts: int) -> Iterator[str]:
+    for layer in range(layers):
+        for expert in range(experts):
+            for name in ("gate_proj", "up_proj", "down_proj"):
+                yield f"model.layers.{layer}.mlp.experts.{expert}.{name}.weight"
+        for name in ("q_proj", "k_proj", "v_proj", "o_proj"):
+            yield f"model.layers.{layer}.self_attn.{name}.weight"
+
+
+def _index(keys: Sequence[str], prefix: str = "") -> TensorIndex:
+    source = ArraySource(np.zeros((64, 32), np.uint16))
+    snapshots = (
+        TensorSnapshot(prefix + key, DType.BF16, (64, 32), 4096, source, containers=KINDS)
+        for key in keys
+    )
+    return TensorIndex.of(snapshots, format="safetensors")
+
+
+def _run(keys: Sequence[str], repeat: int) -> list[dict[str, Any]]:
+    same, other, target = _index(keys), _index(keys, "module."), _index(keys)
+    rule = Recipe().with_rule(r"^module\.", "")
+    turned = rule.with_adapt("pytorch-to-ruda")
+    work: dict[str, Callable[[], object]] = {
+        "plain pass": lambda: _plain(same, target),
+        "the same keys": lambda: diff(same, target),
+        "a prefix, probed": lambda: diff(other, target),
+        "a prefix and its rule": lambda: diff(other, target, recipe=rule),
+        "rule and adapter": lambda: diff(other, target, recipe=turned),
+        "families of the same keys": lambda: diff(same, target).families(),
+        "convert, rule and adapter": lambda: convert(other, recipe=turned),
+    }
+    seconds = {name: min(_timed(job) for _ in range(repeat)) for name, job in work.items()}
+    plain = seconds["plain pass"]
+    return [{"name": n, "seconds": s, "ratio": s / plain} for n, s in seconds.items()]
+
+
+def _plain(source: TensorIndex, target: TensorIndex) -> list[tuple[str, bool]]:
+    here, there = set(source), set(target)
+    return [(key, key in here) for key in target] + [(key, key in there) for key in source]
+
+
+def _timed(work: Callable[[], object]) -> float:
+    before = time.process_time()
+    work()
+    return time.process_time() - before
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
