@@ -19,14 +19,13 @@ from ruda.session.pages.dataset import ClassBar, ClassPage, DatasetPage, class_p
 from ruda.session.pages.diff import (
     Banner,
     Chip,
-    DiffLine,
     DiffPage,
     Segment,
     diff_headline,
-    diff_lines,
     diff_page,
     diff_summary,
 )
+from ruda.session.pages.diff_lines import DiffLine, DiffLines, DiffTable, diff_lines
 from ruda.session.pages.inspector import (
     Fact,
     HistogramView,
@@ -93,6 +92,7 @@ from ruda.session.runner import (
     evaluate,
     load_model,
     run_batch,
+    run_choice,
 )
 from ruda.session.saving import SaveOptions, can_write, plan_saving
 from ruda.session.session import Changes, Session
@@ -132,7 +132,9 @@ __all__ = [
     "DatasetPage",
     "Derived",
     "DiffLine",
+    "DiffLines",
     "DiffPage",
+    "DiffTable",
     "Document",
     "DocumentState",
     "Evaluation",
@@ -228,6 +230,7 @@ __all__ = [
     "rules_of",
     "rules_page",
     "run_batch",
+    "run_choice",
     "run_command",
     "run_page",
     "run_setup",

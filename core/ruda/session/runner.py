@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ruda.errors import LoadError, ModelError, SettingError, ShapeError
+from ruda.errors import DatasetError, LoadError, ModelError, SettingError, ShapeError
 from ruda.progress import SILENT, Monitor, Progress
-from ruda.session.pages.batch import label_text, split_item
+from ruda.session.datasets import BatchChoice
+from ruda.session.pages.batch import label_text, read_items, split_item
 from ruda.session.wording import counted, listed, shape_text
 from ruda.store import Status
 
@@ -199,6 +200,32 @@ def run_batch(
         sizes=layer_sizes(loaded.model),
         class_names=tuple(names),
         kind=loaded.architecture.output,
+    )
+
+
+def run_choice(
+    loaded: LoadedModel,
+    dataset: Dataset[Any],
+    choice: BatchChoice,
+    *,
+    monitor: Monitor = SILENT,
+) -> BatchRun:
+    """Run one batch of a dataset; items that cannot be read are left out.
+
+    Raises DatasetError where no item of it can be read, and as ``run_batch``.
+    """
+    indices = choice.indices(dataset)
+    items, problems = read_items(dataset, indices, monitor)
+    if not items:
+        reason = next(iter(problems.values()), "it has no items")
+        raise DatasetError(f"no item of this batch can be read: {reason}")
+    found = [index for index in indices if index in items]
+    return run_batch(
+        loaded,
+        [items[index] for index in found],
+        found,
+        class_names=dataset.class_names,
+        monitor=monitor,
     )
 
 

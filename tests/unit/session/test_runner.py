@@ -2,9 +2,25 @@ import numpy as np
 import pytest
 
 from ruda.data import InMemDataset
-from ruda.errors import DTypeError, LoadError, ModelError, SettingError, ShapeError
+from ruda.errors import (
+    DatasetError,
+    DTypeError,
+    ItemError,
+    LoadError,
+    ModelError,
+    SettingError,
+    ShapeError,
+)
 from ruda.progress import Cancelled
-from ruda.session import TargetChoice, evaluate, load_model, run_batch, run_page
+from ruda.session import (
+    BatchChoice,
+    TargetChoice,
+    evaluate,
+    load_model,
+    run_batch,
+    run_choice,
+    run_page,
+)
 from ruda.session.runner import probabilities
 from ruda.store import Recipe, open_store
 
@@ -159,3 +175,25 @@ def test_the_worst_mistakes_are_named(loaded):
     first = page.confusion.worst[0]
     assert " taken for " in first
     assert page.confusion.counts.shape == (10, 10)
+
+
+class Torn(InMemDataset):
+    """Every third item cannot be read."""
+
+    def get(self, index):
+        if index % 3 == 0:
+            raise ItemError("cut short", index=index, source="torn")
+        return super().get(index)
+
+    def get_many(self, indices):
+        return [self.get(int(index)) for index in indices]
+
+
+def test_a_batch_is_run_without_its_broken_items(loaded):
+    run = run_choice(loaded, Torn(items(9)), BatchChoice(1, 4))
+    assert [said.index for said in run.predictions] == [4, 5, 7]
+
+
+def test_a_batch_of_broken_items_is_refused(loaded):
+    with pytest.raises(DatasetError, match="no item of this batch can be read: torn, item 3: cut"):
+        run_choice(loaded, Torn(items(9)), BatchChoice(3, 1))

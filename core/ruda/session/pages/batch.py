@@ -89,7 +89,7 @@ def batch_page(
     choice = BatchChoice(page, size, shuffle).within(total)
     page, pages = choice.number, choice.batches(total)
     indices = choice.indices(dataset)
-    items, problems = _read(dataset, indices, monitor)
+    items, problems = read_items(dataset, indices, monitor)
     names = dataset.class_names
     said = predictions or {}
     tiles = tuple(_tile(i, items.get(i), problems.get(i, ""), names, said.get(i)) for i in indices)
@@ -142,9 +142,10 @@ def _stretched(plane: Array) -> Array:
     return rounded.astype(np.uint8)
 
 
-def _read(
-    dataset: Dataset[Any], indices: Sequence[int], monitor: Monitor
+def read_items(
+    dataset: Dataset[Any], indices: Sequence[int], monitor: Monitor = SILENT
 ) -> tuple[dict[int, Any], dict[int, str]]:
+    """Items by index, and for those that cannot be read the reason by index."""
     monitor.check()
     try:
         return dict(zip(indices, dataset.get_many(indices), strict=True)), {}
