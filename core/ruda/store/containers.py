@@ -15,6 +15,7 @@ from ruda.store.adapt import EITHER
 from ruda.store.snapshot import TensorSnapshot
 
 _EMBEDDING = re.compile(r"embed|(^|[._])(wte|wpe)$", re.IGNORECASE)
+_PRELU = re.compile(r"prelu", re.IGNORECASE)
 _NORM = re.compile(r"norm|(^|[._])ln(_|\d|$)", re.IGNORECASE)
 _TRANSPOSE = re.compile(r"transpose|deconv", re.IGNORECASE)
 
@@ -81,6 +82,8 @@ def _kind_of(parent: str, siblings: Siblings) -> str | None:
 def _norm_kind(parent: str, scale: TensorSnapshot, shift: TensorSnapshot | None) -> str | None:
     if shift is not None:
         return "LayerNorm" if shift.shape == scale.shape else None
+    if _PRELU.search(parent.rpartition(".")[2]):
+        return "PRelu"
     if _NORM.search(parent.rpartition(".")[2]) or scale.key.endswith("gamma"):
         return "RmsNorm"
     return f"{EITHER}PRelu|RmsNorm"
@@ -101,6 +104,11 @@ def _conv_stem(parent: str, weight: TensorSnapshot, bias: TensorSnapshot | None)
     return "ConvTranspose" if _TRANSPOSE.search(parent) else "Conv"
 
 
+def counted(count: int, noun: str) -> str:
+    """``1 module``, ``2 modules``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def _notes(certain: Counter[str], open_cases: Counter[str], unknown: int) -> tuple[str, ...]:
     notes: list[str] = []
     if certain:
@@ -109,9 +117,12 @@ def _notes(certain: Counter[str], open_cases: Counter[str], unknown: int) -> tup
     for case, count in sorted(open_cases.items()):
         kinds = " or ".join(case[len(EITHER) :].split("|"))
         notes.append(
-            f"{count} modules could be {kinds}: only what is the same for both was done; "
-            "name a target model to decide"
+            f"{counted(count, 'module')} could be {kinds}: only what is the same for both was "
+            "done; name a target model to decide"
         )
     if unknown:
-        notes.append(f"{unknown} float tensors belong to no known kind of module: left as they are")
+        verb = "belongs" if unknown == 1 else "belong"
+        notes.append(
+            f"{counted(unknown, 'float tensor')} {verb} to no known kind of module: not adapted"
+        )
     return tuple(notes)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ruda.errors import AdapterError, KeyCollisionError
 from ruda.store.adapt import IdentityAdapter, with_last_segment
-from ruda.store.containers import infer_containers
+from ruda.store.containers import counted, infer_containers
 from ruda.store.diff import alternative_key
 from ruda.store.diff_rows import TargetParam
 from ruda.store.index import TensorIndex
@@ -169,7 +169,7 @@ def _doubts(
         )
     if not odd:
         return ()
-    return (f"{len(odd)} tensors, {odd[0]!r} first: {reason}",)
+    return (f"{counted(len(odd), 'tensor')}, {odd[0]!r} first: {reason}",)
 
 
 def _is_turned_wrong(key: str, made: Mapping[str, TensorSnapshot], recipe: Recipe) -> bool:

@@ -54,6 +54,7 @@ NAMES = [
     pytest.param("wte.weight", (9, 3), "Struct:Embedding", id="GPT-2's embedding"),
     pytest.param("input_layernorm.weight", (9,), "Struct:RmsNorm", id="norm by name"),
     pytest.param("up.deconv.weight", (4, 3, 2, 2), "Struct:ConvTranspose2d", id="deconv by name"),
+    pytest.param("prelu1.weight", (9,), "Struct:PRelu", id="prelu by name"),
     pytest.param("weight", (2, 3), "Either:Embedding|Linear", id="no parent"),
 ]
 
@@ -76,7 +77,7 @@ def test_notes_state_what_was_concluded_and_what_is_open() -> None:
     )
     assert found.notes == (
         "no target: kinds of module inferred from names and shapes: 1 Linear",
-        "1 modules could be Embedding or Linear: only what is the same for both was done; "
+        "1 module could be Embedding or Linear: only what is the same for both was done; "
         "name a target model to decide",
-        "1 float tensors belong to no known kind of module: left as they are",
+        "1 float tensor belongs to no known kind of module: not adapted",
     )

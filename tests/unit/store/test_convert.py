@@ -76,7 +76,7 @@ def test_an_open_matrix_is_left_and_reported() -> None:
     view = convert(index({"x.weight": (2, 3)}), recipe=TORCH)
     assert view["x.weight"].shape == (2, 3)
     assert view.notes == (
-        "1 modules could be Embedding or Linear: only what is the same for both was done; "
+        "1 module could be Embedding or Linear: only what is the same for both was done; "
         "name a target model to decide",
     )
 
@@ -192,7 +192,7 @@ def test_a_layout_that_is_turned_twice_is_noted() -> None:
     native = index({"fc.weight": (3, 2), "fc.bias": (2,)})
     view = convert(native, recipe=TORCH)
     assert view.notes[-1] == (
-        "1 tensors, 'fc.weight' first: had its axes in order already, by the size of its bias, "
+        "1 tensor, 'fc.weight' first: had its axes in order already, by the size of its bias, "
         "and is turned all the same"
     )
     back = convert(native, recipe=Recipe(adapt=("ruda-to-pytorch",)))
@@ -203,5 +203,5 @@ def test_shapes_unlike_the_target_are_noted() -> None:
     target = index({"fc.weight": (5, 3), "fc.bias": (2,)})
     view = convert(index(LAYERS), recipe=Recipe().with_skip("bn.bias"), target=target)
     assert view.notes == (
-        "1 tensors, 'fc.weight' first: will not have the shape that the target expects",
+        "1 tensor, 'fc.weight' first: will not have the shape that the target expects",
     )
