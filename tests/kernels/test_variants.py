@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from types import ModuleType
 
 import pytest
 
@@ -48,7 +49,26 @@ def test_an_unknown_variant_is_an_error() -> None:
 
 
 def test_without_a_wish_the_fastest_serves() -> None:
-    assert variants.choose(None) == variants.choose("") == available_variants()[0]
+    done = run("import ruda._kernels as k; print(k.variant())", RUDA_KERNELS="")
+    assert done.stdout.strip() == available_variants()[0], done.stderr
+
+
+def test_a_build_that_cannot_be_loaded_is_passed_over_and_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    twins = variants.load("numpy")
+
+    def load(name: str) -> dict[str, ModuleType]:
+        if name == "v4":
+            raise ImportError("undefined symbol")
+        return twins
+
+    monkeypatch.setattr(variants, "load", load)
+    assert variants.load_first(["v4", "v3", "numpy"]) == (
+        "v3",
+        twins,
+        "v4 cannot be loaded: undefined symbol",
+    )
 
 
 def test_a_variant_beyond_the_processor_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

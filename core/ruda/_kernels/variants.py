@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import os
 import platform
+from collections.abc import Sequence
 from types import ModuleType
 
 from ruda.errors import SettingError
@@ -61,13 +62,8 @@ def available_variants() -> tuple[str, ...]:
     return (*compiled, "numpy")
 
 
-def choose(forced: str | None) -> str:
-    """The forced variant, or the fastest available one.
-
-    Raises SettingError when the forced one is unknown, not installed, or beyond the processor.
-    """
-    if not forced:
-        return available_variants()[0]
+def choose(forced: str) -> str:
+    """The forced variant. Raises SettingError if unknown, not installed or beyond the processor."""
     if forced not in _TITLES:
         raise SettingError(
             f"{VARIABLE}={forced} names no variant of the kernels; expected v4, v3, base or numpy"
@@ -93,9 +89,19 @@ def load(name: str) -> dict[str, ModuleType]:
     return {s: importlib.import_module(f"ruda._kernels.{s}_{name}") for s in SUBJECTS}
 
 
+def load_first(names: Sequence[str]) -> tuple[str, dict[str, ModuleType], str]:
+    """The first of the variants that can be loaded, its modules, and why those before could not."""
+    trouble = ""
+    for name in names[:-1]:
+        try:
+            return name, load(name), trouble
+        except ImportError as error:  # built for another Python or NumPy
+            trouble = f"{name} cannot be loaded: {error}"
+    return names[-1], load(names[-1]), trouble
+
+
 _FORCED = os.environ.get(VARIABLE)
-_ACTIVE = choose(_FORCED)
-_MODULES = load(_ACTIVE)
+_ACTIVE, _MODULES, _TROUBLE = load_first([choose(_FORCED)] if _FORCED else available_variants())
 
 
 def kernel(subject: str) -> ModuleType:
@@ -112,6 +118,8 @@ def describe() -> str:
     """One sentence on what serves and why."""
     if _FORCED:
         why = f"forced by {VARIABLE}"
+    elif _TROUBLE:
+        why = _TROUBLE
     elif _ACTIVE == "numpy":
         why = "this installation has no compiled kernels; a C++ compiler at install time adds them"
     else:
