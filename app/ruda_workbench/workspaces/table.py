@@ -35,4 +35,5 @@ WORKSPACES = (
     WorkspaceEntry(
         "weights", "Weights", "weights", "Ctrl+1", f"{_ROOM}.weights", "WeightsWorkspace"
     ),
+    WorkspaceEntry("data", "Data", "data", "Ctrl+2", f"{_ROOM}.data", "DataWorkspace"),
 )

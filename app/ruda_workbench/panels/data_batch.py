@@ -1,0 +1,180 @@
+"""Paging through batches: number, size and order over the picture grid."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSpinBox, QVBoxLayout, QWidget
+
+from ruda.session import BatchChoice, BatchPage, count_text
+from ruda_workbench import data_operations
+from ruda_workbench.context import Context
+from ruda_workbench.item_models.batch_grid import BatchGridModel
+from ruda_workbench.theme import text_font
+from ruda_workbench.tokens import Space
+from ruda_workbench.widgets.buttons import Switch, icon_button
+from ruda_workbench.widgets.labels import ElidedLabel, label
+from ruda_workbench.widgets.tile_grid import TileGrid
+
+MOST_PER_BATCH = 1024
+MOST_SEED = 2**31 - 1
+DEFAULT_SEED = 42
+
+
+def number_field(name: str, title: str, low: int, high: int) -> QSpinBox:
+    """A field for a whole number, without arrows; the arrow keys step it all the same."""
+    made = QSpinBox()
+    made.setObjectName(name)
+    made.setAccessibleName(title)
+    made.setToolTip(title)
+    made.setRange(low, high)
+    made.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
+    made.setKeyboardTracking(False)
+    made.setAlignment(Qt.AlignmentFlag.AlignRight)
+    made.lineEdit().setProperty("bare", True)  # the frame is the box's
+    digits = max(3, min(6, len(str(high))))
+    made.setFixedWidth(QFontMetrics(text_font()).horizontalAdvance("0" * digits) + 26)
+    return made
+
+
+class Pager(QWidget):
+    """Which batch, how large, in which order."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context = context
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(Space.S)
+        self.back = icon_button("chevron-left", "Batch before  Page Up", "data.back")
+        self.ahead = icon_button("chevron-right", "Next batch  Page Down", "data.ahead")
+        self.number = number_field("data.batch", "Number of the batch", 1, 1)
+        self._total = label(role="dim")
+        self.per_batch = number_field("data.size", "Items in a batch", 1, MOST_PER_BATCH)
+        self.shuffle = Switch("Shuffle", "data.shuffle")
+        self._seed_word = label("with seed", role="dim")
+        self.seed = number_field("data.seed", "Seed of the order", 0, MOST_SEED)
+        self.seed.setValue(DEFAULT_SEED)
+        self._span = ElidedLabel(ink="dim")
+        self._span.setObjectName("data.span")
+        for widget in (label("Batch", role="dim"), self.back, self.number, self.ahead, self._total):
+            row.addWidget(widget)
+        row.addSpacing(Space.M)
+        row.addWidget(self.per_batch)
+        row.addWidget(label("per batch", role="dim"))
+        row.addSpacing(Space.M)
+        for option in (self.shuffle, self._seed_word, self.seed):
+            row.addWidget(option)
+        row.addStretch(1)
+        row.addWidget(self._span)
+        self._connect()
+
+    def _connect(self) -> None:
+        self.back.clicked.connect(self._back)
+        self.ahead.clicked.connect(self._ahead)
+        self.number.valueChanged.connect(self._number)
+        self.per_batch.valueChanged.connect(self._size)
+        self.shuffle.toggled.connect(self._order)
+        self.seed.valueChanged.connect(self._order)
+
+    @property
+    def span(self) -> str:
+        """Which items are shown, in words."""
+        return self._span.text()
+
+    def show_choice(self, batch: BatchChoice, batches: int) -> None:
+        """Show which batch is looked at, telling no one."""
+        fields = (self.number, self.per_batch, self.shuffle, self.seed)
+        for field in fields:
+            field.blockSignals(True)
+        self.number.setMaximum(batches)
+        self.number.setValue(batch.number + 1)
+        self._total.setText(f"of {count_text(batches)}")
+        self.per_batch.setValue(batch.size)
+        self.shuffle.setChecked(batch.shuffle is not None)
+        if batch.shuffle is not None:
+            self.seed.setValue(batch.shuffle)
+        for field in fields:
+            field.blockSignals(False)
+        self._seed_word.setVisible(batch.shuffle is not None)
+        self.seed.setVisible(batch.shuffle is not None)
+        self.back.setEnabled(batch.number > 0)
+        self.ahead.setEnabled(batch.number + 1 < batches)
+        self.shuffle.update()
+
+    def show_span(self, text: str) -> None:
+        """Say which items are shown."""
+        self._span.set_text(text)
+
+    def _back(self) -> None:
+        data_operations.step_batch(self._context, -1)
+
+    def _ahead(self) -> None:
+        data_operations.step_batch(self._context, 1)
+
+    def _number(self, value: int) -> None:
+        data_operations.go_to_batch(self._context, value - 1)
+
+    def _size(self, value: int) -> None:
+        data_operations.resize_batches(self._context, value)
+
+    def _order(self) -> None:
+        on = self.shuffle.isChecked()
+        data_operations.shuffle(self._context, self.seed.value() if on else None)
+
+
+class BatchPanel(QWidget):
+    """Pager over the card with the grid."""
+
+    item_shown = Signal(int)
+    """Index of the item that was chosen; -1 for none."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context = context
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.M)
+        self.pager = Pager(context)
+        column.addWidget(self.pager)
+        card = QFrame()
+        card.setProperty("surface", "card")
+        inner = QVBoxLayout(card)
+        inner.setContentsMargins(Space.S, Space.S, Space.XS, Space.S)
+        self.model = BatchGridModel()
+        self.model.setParent(self)
+        self.grid = TileGrid("data.grid", "Items of the batch")
+        self.grid.setModel(self.model)
+        inner.addWidget(self.grid)
+        column.addWidget(card, 1)
+        self.grid.batch_asked.connect(self._step)
+        self.grid.end_asked.connect(self._end)
+        self.grid.tile_shown.connect(self._shown)
+
+    def show_choice(self, batch: BatchChoice, batches: int) -> None:
+        """Show which batch is looked at."""
+        self.pager.show_choice(batch, batches)
+
+    def show_page(self, page: BatchPage | None, problem: str) -> None:
+        """Draw a batch, or why there is none."""
+        nothing = "The dataset has no items." if page is not None else ""
+        self.grid.empty_text = problem or nothing
+        self.model.show_page(page)
+        self.pager.show_span("" if page is None else page.span)
+        if page is not None and page.tiles and not self.grid.currentIndex().isValid():
+            self.grid.select_row(0)
+
+    def forget(self) -> None:
+        """Show nothing: the dataset was changed or closed."""
+        self.grid.empty_text = ""
+        self.model.forget()
+
+    def _step(self, by: int) -> None:
+        data_operations.step_batch(self._context, by)
+
+    def _end(self, last: bool) -> None:
+        data_operations.go_to_batch(self._context, -1 if last else 0)
+
+    def _shown(self, row: int) -> None:
+        tile = self.model.tile(row)
+        self.item_shown.emit(-1 if tile is None else tile.index)
