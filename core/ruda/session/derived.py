@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ruda.errors import RecipeError
 from ruda.progress import SILENT, Monitor
 from ruda.session.document import Document, TargetChoice
+from ruda.session.pages.diff_lines import DiffTable
 from ruda.session.targets import Target, resolve_target
 from ruda.store import convert, diff
 
@@ -52,6 +53,11 @@ class Derived:
             return diff(document.index, target.expectation, recipe=document.recipe, monitor=monitor)
 
         return self._once("report", _identity(document, target), (document, target), make)
+
+    def diff_table(self, document: Document, *, monitor: Monitor = SILENT) -> DiffTable:
+        """The table of the load diff, of which every view is quick. Raises as ``report``."""
+        report = self.report(document, monitor=monitor)
+        return self._once("diff table", id(report), report, lambda: DiffTable.of(report))
 
     def view(self, document: Document, *, monitor: Monitor = SILENT) -> TensorIndex:
         """The document after its recipe: lazy tensors under their new keys.

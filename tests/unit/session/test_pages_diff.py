@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from ruda.models import get
-from ruda.session import Document, Query, TargetChoice, diff_page, status_look
+from ruda.session import DiffTable, Document, Query, TargetChoice, diff_page, status_look
 from ruda.store import Recipe, Status, TensorIndex, diff
 
 from .conftest import index_of, tensor
@@ -154,3 +154,35 @@ def test_a_document_supplies_names_and_facts(mixed):
 def test_words_and_shapes_of_the_statuses_differ():
     looks = [status_look(status) for status in Status]
     assert len({look.word for look in looks}) == len({look.glyph for look in looks}) == 5
+
+
+def test_a_table_serves_every_view(mixed):
+    table = DiffTable.of(mixed)
+    assert shown(diff_page(table)) == shown(diff_page(mixed))
+    page = diff_page(table)
+    assert page.lines.has_families
+    assert page.lines.statuses == tuple(line.status for line in page.lines)
+    assert page.lines[0] is page.lines[0]
+    assert page.lines[1:3] == [page.lines[1], page.lines[2]]
+    flat = diff_page(table, folded=False)
+    assert not flat.lines.has_families
+    assert [line.is_member for line in flat.lines] == [False] * 6
+
+
+def test_an_empty_report_is_an_empty_page():
+    page = diff_page(report_of(index_of(), index_of()))
+    assert (len(page.lines), page.shown, page.total) == (0, 0, 0)
+    assert page.next_problem(-1) is None
+    assert page.segments == ()
+
+
+ANCHORS = [
+    pytest.param("^head$", 1, id="whole target"),
+    pytest.param("^extra$", 1, id="whole source"),
+    pytest.param("^h", 3, id="start of either"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "count"), ANCHORS)
+def test_anchors_are_those_of_either_key(mixed, pattern, count):
+    assert diff_page(mixed, query=Query(pattern, regex=True)).shown == count

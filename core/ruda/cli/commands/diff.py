@@ -68,7 +68,10 @@ def _show(report: DiffReport, target: str, *, show_all: bool) -> None:
     problems = [row for row in report.rows if is_problem(row.status)]
     rest = [row for row in report.rows if not is_problem(row.status)]
     ordered = sorted(problems, key=lambda row: _ORDER.index(row.status.value))
-    lines = [*diff_lines(ordered, folded=False), *diff_lines(rest, folded=not show_all)]
+    lines = [
+        *diff_lines(report, ordered, folded=False),
+        *diff_lines(report, rest, folded=not show_all),
+    ]
     table([_cells(line) for line in lines])
     for note in report.notes:
         say(f"note: {note}")

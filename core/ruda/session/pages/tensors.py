@@ -16,13 +16,13 @@ import numpy as np
 
 from ruda.progress import SILENT, Monitor, track
 from ruda.session.families import families_of
+from ruda.session.pages.folding import Groups, Vector, fold_rows, group_rows
 from ruda.session.pages.query import Query, QueryProblem, find
 from ruda.session.wording import shape_text, shapes_text
 
 if TYPE_CHECKING:
     from ruda.store import TensorIndex
 
-Vector = np.ndarray[Any, np.dtype[np.int64]]
 SortKey = Literal["file", "key", "shape", "dtype", "bytes"]
 # ``file`` is the order of the file; ``shape`` sorts by number of elements.
 
@@ -113,10 +113,7 @@ class TensorPage(Sequence[TensorRow]):
     """Bytes of those."""
     problem: QueryProblem | None
     opened: frozenset[str]
-    members: Vector = field(repr=False)
-    """Found tensors ordered by family, then by the sort."""
-    starts: Vector = field(repr=False)
-    """Where each family begins in ``members``; one more entry than families."""
+    groups: Groups = field(repr=False)
     _made: dict[int, TensorRow] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -167,11 +164,11 @@ class TensorPage(Sequence[TensorRow]):
         if not self.opened or self.table.families[position] not in self.opened:
             return False
         family = int(self.table.family_ids[position])
-        return bool(self.starts[family + 1] - self.starts[family] > 1)
+        return len(self.groups.of(family)) > 1
 
     def _family_row(self, family: int) -> TensorRow:
         table = self.table
-        places = self.members[self.starts[family] : self.starts[family + 1]]
+        places = self.groups.of(family)
         some = places.tolist()
         dtypes = sorted({table.dtypes[i] for i in some})
         shards = set() if table.shards is None else {table.shards[i] for i in some}
@@ -240,16 +237,12 @@ def tensor_page(
     found, problem = find(table.keys, query, monitor=monitor)
     monitor.check()
     ordered = found[_order(_sort_values(table, found, sort), descending)]
-    ids = table.family_ids[ordered]
-    families = int(table.family_ids.max()) + 1 if len(table) else 0
-    by_family = np.argsort(ids, kind="stable")
-    counts = np.bincount(ids, minlength=families)
-    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    members = ordered[by_family]
+    groups = group_rows(ordered, table.family_ids)
     rows = ordered
     if fold:
-        totals = _family_values(table, members, starts, counts, sort)
-        rows = _folded(table, members, starts, counts, totals, descending, opened)
+        numbers = table.family_numbers
+        order = groups.present[_order(_family_values(table, groups, sort), descending)]
+        rows = fold_rows(groups, order, [numbers[name] for name in opened if name in numbers])
     return TensorPage(
         table=table,
         rows=rows,
@@ -257,8 +250,7 @@ def tensor_page(
         nbytes=int(table.nbytes[found].sum()),
         problem=problem,
         opened=opened if fold else frozenset(),
-        members=members,
-        starts=starts,
+        groups=groups,
     )
 
 
@@ -275,44 +267,13 @@ def _order(values: Vector, descending: bool) -> Vector:
     return np.argsort(-values if descending else values, kind="stable")
 
 
-def _family_values(
-    table: TensorTable, members: Vector, starts: Vector, counts: Vector, sort: SortKey
-) -> Vector:
-    """What each family is sorted by: its sum for bytes and elements, its first member otherwise."""
-    values = _sort_values(table, members, sort)
-    totals = np.zeros(len(counts), dtype=np.int64)
-    present = np.flatnonzero(counts)
-    if not present.size:
-        return totals
-    if sort in ("bytes", "shape"):
-        totals[present] = np.add.reduceat(values, starts[:-1][present])
-    else:
-        totals[present] = values[starts[:-1][present]]
-    return totals
-
-
-def _folded(
-    table: TensorTable,
-    members: Vector,
-    starts: Vector,
-    counts: Vector,
-    totals: Vector,
-    descending: bool,
-    opened: frozenset[str],
-) -> Vector:
-    present = np.flatnonzero(counts)
-    order = present[_order(totals[present], descending)]
-    single = counts[order] == 1
-    codes = np.where(single, members[starts[:-1][order]] if len(members) else 0, -1 - order)
-    codes = codes.astype(np.int64)
-    numbers = [table.family_numbers[name] for name in opened if name in table.family_numbers]
-    parts: list[Vector] = []
-    done = 0
-    for place in np.flatnonzero(np.isin(order, numbers) & (codes < 0)).tolist():
-        family = order[place]
-        parts += [codes[done : place + 1], members[starts[family] : starts[family + 1]]]
-        done = place + 1
-    return np.concatenate([*parts, codes[done:]])
+def _family_values(table: TensorTable, groups: Groups, sort: SortKey) -> Vector:
+    """What each family with a row is sorted by: its sum for bytes and elements, else its first."""
+    if sort not in ("bytes", "shape"):
+        return _sort_values(table, groups.firsts, sort)
+    values = _sort_values(table, groups.members, sort)
+    starts = groups.starts[:-1][groups.present]
+    return np.add.reduceat(values, starts) if len(starts) else values
 
 
 def _inverse(order: Vector) -> Vector:
