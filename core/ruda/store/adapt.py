@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol, runtime_checkable
 
 from ruda.errors import RecipeError
@@ -71,10 +72,26 @@ class Chaining:
 
 def module_kinds(snapshot: TensorSnapshot) -> tuple[str, ...]:
     """Kinds of module that may own the tensor: one if it is known, none if nothing is."""
-    if snapshot.containers and snapshot.containers[-1].startswith(EITHER):
-        return tuple(snapshot.containers[-1][len(EITHER) :].split("|"))
-    kind = snapshot.container
+    return _kinds(snapshot.containers)
+
+
+@lru_cache(maxsize=4096)
+def _kinds(containers: tuple[str, ...]) -> tuple[str, ...]:
+    if containers and containers[-1].startswith(EITHER):
+        return tuple(containers[-1][len(EITHER) :].split("|"))
+    kind = kind_of(containers)
     return () if kind is None else (kind,)
+
+
+@lru_cache(maxsize=4096)
+def kind_of(containers: tuple[str, ...]) -> str | None:
+    """Name of the innermost ``Struct:`` or ``Enum:`` container, or None where it is open."""
+    for entry in reversed(containers):
+        if entry.startswith(EITHER):
+            return None
+        if entry.startswith(("Struct:", "Enum:")):
+            return entry.partition(":")[2]
+    return None
 
 
 def with_last_segment(key: str, name: str) -> str:
@@ -131,11 +148,20 @@ class ChainAdapter(Chaining):
         return ChainAdapter(tuple(member.reverse() for member in reversed(self.members)))
 
 
-_TO_RUDA: Mapping[str, Mapping[str, str]] = {
+Names = Mapping[str, Mapping[str, str]]
+"""Kind of module, then name of a parameter: the name on the other side."""
+
+
+def _other_name(table: Names, kind: str, name: str) -> str | None:
+    names = table.get(kind)
+    return None if names is None else names.get(name)
+
+
+_TO_RUDA: Names = {
     **{kind: {"weight": "gamma", "bias": "beta"} for kind in NORMS},
     "PRelu": {"weight": "alpha"},
 }
-_TO_PYTORCH: Mapping[str, Mapping[str, str]] = {
+_TO_PYTORCH: Names = {
     kind: {native: torch for torch, native in names.items()} for kind, names in _TO_RUDA.items()
 }
 
@@ -144,7 +170,7 @@ _TO_PYTORCH: Mapping[str, Mapping[str, str]] = {
 class _LayoutAdapter(Chaining):
     """Renames by a table and transposes the weight of Linear: the same both ways."""
 
-    def _names(self) -> Mapping[str, Mapping[str, str]]:
+    def _names(self) -> Names:
         raise NotImplementedError
 
     def adapt(self, snapshot: TensorSnapshot) -> TensorSnapshot:
@@ -156,9 +182,9 @@ class _LayoutAdapter(Chaining):
         if not kinds:
             return snapshot
         last = snapshot.key.rpartition(".")[2]
-        names = {self._names().get(kind, {}).get(last) for kind in kinds}
-        name = names.pop()
-        if name is not None and not names:  # every possible kind agrees
+        table = self._names()
+        name = _other_name(table, kinds[0], last)
+        if name is not None and all(_other_name(table, kind, last) == name for kind in kinds):
             snapshot = snapshot.renamed(with_last_segment(snapshot.key, name))
         if kinds == ("Linear",) and last == "weight" and len(snapshot.shape) == 2:
             return transposed(snapshot)
@@ -178,7 +204,7 @@ class PyTorchToRuda(_LayoutAdapter):
         """Name in recipes."""
         return "pytorch-to-ruda"
 
-    def _names(self) -> Mapping[str, Mapping[str, str]]:
+    def _names(self) -> Names:
         return _TO_RUDA
 
     def alternative_name(self, name: str, kind: str | None) -> str | None:
@@ -199,7 +225,7 @@ class RudaToPyTorch(_LayoutAdapter):
         """Name in recipes."""
         return "ruda-to-pytorch"
 
-    def _names(self) -> Mapping[str, Mapping[str, str]]:
+    def _names(self) -> Names:
         return _TO_PYTORCH
 
     def alternative_name(self, name: str, kind: str | None) -> str | None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
 
 from ruda.errors import AdapterError
 from ruda.progress import SILENT, Monitor
 from ruda.store.adapt import (
-    EITHER,
     IdentityAdapter,
     ModuleAdapter,
     adapter_named,
     adapter_names,
+    kind_of,
     with_last_segment,
 )
 from ruda.store.diff_report import DiffReport, Hint
@@ -60,17 +59,6 @@ def diff(
         source_name=source.format if source.path is None else source.path.name,
         target_name=expected.name,
     )
-
-
-@lru_cache(maxsize=1024)
-def kind_of(containers: tuple[str, ...]) -> str | None:
-    """Name of the innermost ``Struct:`` or ``Enum:`` container, or None where it is open."""
-    for entry in reversed(containers):
-        if entry.startswith(EITHER):
-            return None
-        if entry.startswith(("Struct:", "Enum:")):
-            return entry.partition(":")[2]
-    return None
 
 
 def alternative_key(adapter: ModuleAdapter, param: TargetParam) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -39,9 +40,9 @@ class Hint(NamedTuple):
     def rule(self) -> tuple[str, str] | None:
         """The remap rule that does it, as (pattern, replacement); None for an adapter."""
         if self.kind == "strip":
-            return "^" + self.value.replace(".", "\\."), ""
+            return "^" + re.escape(self.value), ""
         if self.kind == "add":
-            return "^", self.value.replace("$", "$$")
+            return "^", self.value.replace("$", "$$").replace("\\", "\\\\")
         return None
 
     @property

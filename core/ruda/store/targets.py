@@ -43,7 +43,7 @@ def _root_name(params: tuple[TargetParam, ...]) -> str:
 
 def _of_index(index: TensorIndex, *, needs_kinds: bool) -> Expected:
     name = index.format if index.path is None else index.path.name
-    if not needs_kinds:
+    if not needs_kinds or all(s.containers for s in index.snapshots.values()):
         params = tuple(
             TargetParam(s.key, s.shape, s.dtype, s.containers, s.param_id)
             for s in index.snapshots.values()

@@ -101,5 +101,7 @@ def test_probe_counts_matches() -> None:
 
 
 def test_rule_of_a_hint_takes_the_prefix_literally() -> None:
-    (hint,) = probe_prefixes(["m.a"], ["a"])
-    assert hint.rule == (r"^m\.", "")
+    (hint,) = probe_prefixes(["m+.a"], ["a"])
+    assert hint.rule == (r"^m\+\.", "")
+    (hint,) = probe_prefixes(["a"], ["$1.a"])
+    assert hint.rule == ("^", "$$1.")
