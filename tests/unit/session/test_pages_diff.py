@@ -163,6 +163,11 @@ def test_a_table_serves_every_view(mixed):
     assert page.lines.has_families
     assert page.lines.statuses == tuple(line.status for line in page.lines)
     assert page.lines[0] is page.lines[0]
+    assert page.lines.position_of("h.1.w") == 0
+    assert diff_page(table, folded=False).lines.position_of("h.1.w") == 1
+    assert page.lines.position_of("extra") == 4
+    assert page.lines.position_of("absent") is None
+    assert diff_page(table, query=Query("head")).lines.position_of("h.1.w") is None
     assert page.lines[1:3] == [page.lines[1], page.lines[2]]
     flat = diff_page(table, folded=False)
     assert not flat.lines.has_families

@@ -146,6 +146,18 @@ class DiffLines(Sequence[DiffLine]):
         order = tuple(Status)
         return tuple(order[code] for code in self.table.statuses[heads].tolist())
 
+    def position_of(self, key: str) -> int | None:
+        """Line that shows a tensor, by its key on either side; its own before its family's."""
+        for keys in (self.table.targets, self.table.sources):
+            if not key or key not in keys:
+                continue
+            row = keys.index(key)
+            for code in (row, -1 - int(self.table.numbers[row])):
+                places = np.flatnonzero(self.codes == code)
+                if places.size:
+                    return int(places[0])
+        return None
+
     def _row_line(self, position: int) -> DiffLine:
         group = int(self.table.numbers[position])
         is_member = group in self.opened and len(self.groups.of(group)) > 1
