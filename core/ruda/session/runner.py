@@ -15,7 +15,7 @@ import numpy as np
 from ruda.errors import DatasetError, LoadError, ModelError, SettingError, ShapeError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.session.datasets import BatchChoice
-from ruda.session.pages.batch import label_text, read_items, split_item
+from ruda.session.items import label_text, read_items, split_item
 from ruda.session.wording import counted, listed, shape_text
 from ruda.store import Status
 

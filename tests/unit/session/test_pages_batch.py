@@ -4,7 +4,7 @@ import pytest
 from ruda.data import Dataset, InMemDataset
 from ruda.errors import ItemError
 from ruda.session import BatchChoice, Prediction, batch_page
-from ruda.session.pages.batch import as_picture, label_text
+from ruda.session.items import as_picture, label_text
 
 
 class Pictures(Dataset):

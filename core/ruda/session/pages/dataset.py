@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ruda.errors import DatasetError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.session.datasets import OpenDataset
-from ruda.session.pages.batch import label_text, split_item
+from ruda.session.items import label_text, split_item
 from ruda.session.wording import count_text, counted, share_text
 
 if TYPE_CHECKING:

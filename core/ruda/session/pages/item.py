@@ -10,7 +10,7 @@ import numpy as np
 
 from ruda.errors import DatasetError
 from ruda.progress import SILENT, Monitor
-from ruda.session.pages.batch import as_picture, label_text, split_item
+from ruda.session.items import as_picture, label_text, split_item
 from ruda.session.pages.inspector import Fact
 from ruda.session.wording import count_text, number_text, share_text
 from ruda.tensor import DType
