@@ -6,7 +6,7 @@ drops the answers to older questions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QObject, Signal
 
@@ -34,8 +34,8 @@ from ruda_workbench.save_operations import plan_page, proposed_path
 class Laid:
     """A document laid onto its target, and what its recipe makes of it.
 
-    ``report`` and ``wanted`` are None without a target; ``view`` and ``plan`` are None where the
-    recipe cannot be carried out, and ``problem`` says why.
+    ``report`` and ``wanted`` are None without a target. ``view`` and ``plan`` follow later, and
+    stay None where the recipe cannot be carried out; ``problem`` says why.
     """
 
     document: Document
@@ -56,7 +56,9 @@ class DocumentWatch(QObject):
     tabled = Signal()
     """Its table of tensors is there."""
     laid_anew = Signal()
-    """Its recipe or target has been worked out."""
+    """It has been compared with its target."""
+    viewed = Signal()
+    """What its recipe makes of it is known, or why it cannot be made."""
 
     def __init__(self, context: Context, parent: QObject) -> None:
         super().__init__(parent)
@@ -66,6 +68,7 @@ class DocumentWatch(QObject):
         self._document: Document | None = None
         self._table_question = Latest(context.jobs, self)
         self._laying_question = Latest(context.jobs, self)
+        self._view_question = Latest(context.jobs, self)
         context.changed.connect(self._changed)
 
     @property
@@ -87,9 +90,10 @@ class DocumentWatch(QObject):
         return laid
 
     @property
-    def is_working(self) -> bool:
-        """True while the recipe is being worked out."""
-        return self._laying_question.is_waiting
+    def current(self) -> Laid | None:
+        """The laying of this document as it stands; None while it is being made."""
+        laid = self.laid
+        return laid if laid is not None and laid.document is self._document else None
 
     def start(self) -> None:
         """Look at the session for the first time."""
@@ -99,6 +103,7 @@ class DocumentWatch(QObject):
         """Drop every question."""
         self._table_question.drop()
         self._laying_question.drop()
+        self._view_question.drop()
 
     def _changed(self, changes: Changes) -> None:
         if not changes & ~(Changes.SAVED | Changes.DATASET | Changes.BATCH):
@@ -144,19 +149,37 @@ class DocumentWatch(QObject):
         def done(laid: Laid) -> None:
             self._laid = laid
             self.laid_anew.emit()
+            if laid.problem:
+                self.viewed.emit()
+            else:
+                self._ask_view(laid)
 
         def failed(failure: JobFailure) -> None:
             done(Laid(document, None, None, None, None, None, failure.summary))
 
+        self._view_question.drop()
         self._laying_question.ask(f"Comparing {document.name}", work, done, failed)
+
+    def _ask_view(self, laid: Laid) -> None:
+        derived = self._context.derived
+
+        def work(monitor: Monitor) -> Laid:
+            return with_view(laid, derived, monitor)
+
+        def done(made: Laid) -> None:
+            self._laid = made
+            self.viewed.emit()
+
+        def failed(failure: JobFailure) -> None:
+            done(replace(laid, problem=failure.summary))
+
+        self._view_question.ask(f"Planning {laid.document.name}", work, done, failed)
 
 
 def lay(document: Document, derived: Derived, monitor: Monitor) -> Laid:
-    """Work out target, load diff and converted view of a document; refusals become ``problem``."""
+    """Compare a document with its target; a refusal becomes ``problem``."""
     target: Target | None = None
     report: DiffReport | None = None
-    view: TensorIndex | None = None
-    page: SavePlanPage | None = None
     wanted: frozenset[str] | None = None
     problem = ""
     try:
@@ -168,8 +191,17 @@ def lay(document: Document, derived: Derived, monitor: Monitor) -> Laid:
                 wanted = wanted_keys(spec, document.recipe)
             elif target.index is not None:
                 wanted = frozenset(target.index)
-        view = derived.view(document, monitor=monitor)
-        page = plan_page(document, view, SaveOptions(proposed_path(document)))
     except RudaError as error:
         problem = str(error)
-    return Laid(document, target, report, view, page, wanted, problem)
+    return Laid(document, target, report, None, None, wanted, problem)
+
+
+def with_view(laid: Laid, derived: Derived, monitor: Monitor) -> Laid:
+    """Add what the recipe makes of the document; a refusal becomes ``problem``."""
+    document = laid.document
+    try:
+        view = derived.view(document, monitor=monitor)
+        plan = plan_page(document, view, SaveOptions(proposed_path(document)))
+    except RudaError as error:
+        return replace(laid, problem=str(error))
+    return replace(laid, view=view, plan=plan)

@@ -307,7 +307,7 @@ class MainWindow(QMainWindow):
             if self.book.is_available(a.id) and a.id != "view.command"
         ]
         document = self.context.session.active
-        keys = [] if document is None else find_keys(tuple(document.index), text)
+        keys = [] if document is None else find_keys(document.index, text)
         return find(offers, text), keys
 
     def _run(self, action_id: str) -> None:

@@ -6,6 +6,7 @@ Nothing here knows a widget. Recipe edits are in ``recipe_operations``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from ruda.progress import Monitor
@@ -51,8 +52,24 @@ def open_document(
 
 
 def close_document(context: Context, document_id: int) -> None:
-    """Close a document and its file."""
+    """Close a document and its file; a recipe that was not saved can be brought back."""
+    document = context.session.document(document_id)
+    dirty = context.session.history(document_id).is_dirty
     context.session.close(document_id)
+    if dirty:
+        back = partial(_bring_back, context, document)
+        text = "Its recipe or target was not saved."
+        context.notify("info", f"{document.name} was closed", text, ("Bring it back", back))
+
+
+def _bring_back(context: Context, document: Document) -> None:
+    open_document(
+        context,
+        document.path,
+        recipe=document.recipe,
+        target=document.target,
+        top_level_key=document.top_level_key,
+    )
 
 
 def close_active(context: Context) -> None:

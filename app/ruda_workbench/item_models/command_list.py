@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt
 
@@ -13,6 +14,8 @@ ENTRY_ROLE = Qt.ItemDataRole.UserRole + 1
 _FLAGS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 _NO_FLAGS = Qt.ItemFlag.NoItemFlags
 MOST_KEYS = 50
+SEARCHED = 100_000
+"""Keys that are looked at with every letter; the table's own search has no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +42,13 @@ def find(entries: Sequence[tuple[Entry, str]], text: str) -> list[Entry]:
     return [entry for entry, _ in found]
 
 
-def find_keys(keys: Sequence[str], text: str) -> list[Entry]:
-    """The first fifty keys that hold ``text``."""
+def find_keys(keys: Iterable[str], text: str) -> list[Entry]:
+    """The first fifty keys that hold ``text``, among the first hundred thousand."""
     wanted = text.strip().lower()
     if not wanted:
         return []
     found: list[Entry] = []
-    for key in keys:
+    for key in islice(keys, SEARCHED):
         if wanted in key.lower():
             found.append(Entry("key", key, key, icon="weights"))
             if len(found) >= MOST_KEYS:

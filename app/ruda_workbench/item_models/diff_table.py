@@ -49,7 +49,8 @@ class DiffTableModel(CellModel):
         """One line of the page."""
         if self._page is None or not 0 <= place < len(self._page.lines):
             return None
-        return self._page.lines[place]
+        line: DiffLine = self._page.lines[place]
+        return line
 
     def cell(self, row: int, column: int) -> Cell:
         """One cell."""

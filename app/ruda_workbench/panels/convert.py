@@ -50,7 +50,7 @@ class ConvertPanel(QWidget):
         self._question = Latest(context.jobs, self)
         self._view: TensorIndex | None = None
         self._build()
-        watch.laid_anew.connect(self.refresh)
+        watch.viewed.connect(self.refresh)
 
     def _build(self) -> None:
         column = QVBoxLayout(self)
@@ -115,7 +115,7 @@ class ConvertPanel(QWidget):
 
     def refresh(self) -> None:
         """Draw the recipe of the document in front and what it makes."""
-        document, laid = self._watch.document, self._watch.laid
+        document, laid = self._watch.document, self._watch.current
         if document is None:
             return
         cast = document.recipe.cast
@@ -127,6 +127,8 @@ class ConvertPanel(QWidget):
         if laid is None:
             return
         view = laid.view
+        if view is None and not laid.problem:
+            return  # it is being made
         if view is None:
             self.model.show_lines(())
             self.table.empty_text = laid.problem

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from ruda.models import architectures
-from ruda.session import Changes, TargetChoice, counted, size_text, steps_text
+from ruda.session import Changes, Document, TargetChoice, counted, size_text, steps_text
 from ruda.store import DiffRow, available_formats
 from ruda_workbench import operations, save_operations
 from ruda_workbench.action_book import Action
@@ -48,8 +48,8 @@ def _has_target(workspace: WeightsWorkspace) -> bool:
 
 
 def _can_save(workspace: WeightsWorkspace) -> bool:
-    laid = workspace.watch.laid
-    return laid is not None and laid.view is not None
+    laid = workspace.watch.current
+    return laid is not None and (laid.view is not None or bool(laid.problem))
 
 
 class WeightsWorkspace(Workspace):
@@ -62,6 +62,8 @@ class WeightsWorkspace(Workspace):
         self.watch = DocumentWatch(context, self)
         self._inspector = InspectorPanel(context)
         self._views: dict[int, str] = {}
+        self._save_waits = False
+        self._sizes: dict[int, int] = {}
         self._pages = QStackedWidget()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -109,6 +111,7 @@ class WeightsWorkspace(Workspace):
         self.watch.switched.connect(self._switched)
         self.watch.tabled.connect(self._tabled)
         self.watch.laid_anew.connect(self._laid)
+        self.watch.viewed.connect(self._viewed)
         self.context.key_wanted.connect(self.reveal)
         self.context.changed.connect(self._changed)
 
@@ -220,8 +223,11 @@ class WeightsWorkspace(Workspace):
     def ask_save(self) -> None:
         """Open the save sheet."""
         self.diff.rules.commit()
-        document, laid = self.watch.document, self.watch.laid
-        if document is None or laid is None:
+        document, laid = self.watch.document, self.watch.current
+        if document is None:
+            return
+        if laid is None or (laid.view is None and not laid.problem):
+            self._save_waits = True  # the sheet opens as soon as the recipe is worked out
             return
         if laid.view is None:
             self.context.notify("error", "This cannot be saved yet", laid.problem)
@@ -234,6 +240,7 @@ class WeightsWorkspace(Workspace):
         document = self.watch.document
         self._pages.setCurrentIndex(0 if document is None else 1)
         self._inspector.show_pairs(())
+        self._save_waits = False
         if document is None:
             self.tensors.show_table(None)
             self._show_recents()
@@ -255,6 +262,13 @@ class WeightsWorkspace(Workspace):
         self._show_title()
         self.context.summary_changed.emit()
 
+    def _viewed(self) -> None:
+        self.title.can_save(on=_can_save(self))
+        self.context.summary_changed.emit()
+        if self._save_waits:
+            self._save_waits = False
+            self.ask_save()
+
     def _changed(self, changes: Changes) -> None:
         if changes & ~(Changes.DATASET | Changes.BATCH) and self.watch.document is not None:
             self._show_title()
@@ -272,13 +286,19 @@ class WeightsWorkspace(Workspace):
         facts = (
             counted(len(document.index), "tensor")
             + (f" in {document.top_level_key}" if document.top_level_key else ""),
-            size_text(document.index.nbytes),
+            size_text(self._size(document)),
             _FORMATS.get(document.index.format, document.index.format),
             steps_text(document.recipe),
         )
         self.title.show_document(document.name, target, " · ".join(facts), str(document.path))
         self.title.offer_targets(names, "" if document.target is None else document.target.name)
         self.title.can_save(on=_can_save(self))
+
+    def _size(self, document: Document) -> int:
+        # Summing a million tensors takes a third of a second: once per document is enough.
+        if document.id not in self._sizes:
+            self._sizes[document.id] = document.index.nbytes
+        return self._sizes[document.id]
 
     def _show_recents(self) -> None:
         recents = self.context.storage.recents
