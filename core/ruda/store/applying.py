@@ -94,7 +94,9 @@ def _refuse(
         count = len(result.errors)
         more = f" (and {count - 1} more)" if count > 1 else ""
         raise LoadError(
-            f"nothing was loaded: {result.errors[0]}{more}", result=result, path=source.path
+            f"nothing was loaded: {result.errors[0]}{more}{_remedy(result)}",
+            result=result,
+            path=source.path,
         )
     if not allow_partial and result.missing:
         count = len(result.missing)
@@ -108,3 +110,15 @@ def _refuse(
             result=result,
             path=source.path,
         )
+
+
+def _remedy(result: ApplyResult) -> str:
+    """What would help against the errors, where that is known."""
+    dtypes = [row for row in result.report.of(Status.ERROR) if row.cause is Cause.DTYPE]
+    if dtypes:
+        wanted = dtypes[0].target_dtype
+        return f"; a cast to {wanted} in the recipe (--cast {wanted}) lets such tensors load"
+    if result.report.hints:
+        hint = result.report.hints[0]
+        return f"; {hint.action} would match {hint.matches}"
+    return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -80,6 +81,26 @@ class DiffReport:
     notes: tuple[str, ...] = ()
     source_name: str = "source"
     target_name: str = "target"
+
+    def __repr__(self) -> str:
+        counts = " ".join(f"{status.value}={count}" for status, count in self.counts.items())
+        return f"<DiffReport {self.source_name} onto {self.target_name}: {counts}>"
+
+    def __str__(self) -> str:
+        """The report as text: coverage, counts, every problem with its reason, the rest folded."""
+        cover = self.coverage
+        lines = [
+            f"{self.source_name} onto {self.target_name}",
+            # Cut, not rounded: 100 % is said only of all of them.
+            f"{math.floor(cover.share * 1000) / 10} % of parameters would load, "
+            f"{cover.tensors} of {cover.tensors_total} tensors",
+            "   ".join(f"{status.value} {count}" for status, count in self.counts.items()),
+        ]
+        for status in (Status.ERROR, Status.MISSING, Status.UNUSED, Status.SKIPPED, Status.APPLIED):
+            lines += _status_lines(status, self.families(self.of(status)))
+        return "\n".join(
+            [*lines, *(f"note: {note}" for note in self.notes), self.banner or ""]
+        ).rstrip()
 
     @cached_property
     def counts(self) -> Mapping[Status, int]:
@@ -172,3 +193,16 @@ class DiffReport:
             "notes": list(self.notes),
             "rows": [row.as_data() for row in self.rows],
         }
+
+
+def _status_lines(status: Status, families: tuple[Family, ...]) -> list[str]:
+    """One line per family of a status: keys, what was done, and the reason of the first row."""
+    lines = []
+    for family in families:
+        first = family.rows[0]
+        name = family.name if len(family.rows) > 1 else first.key
+        many = f" ×{len(family.rows)}" if len(family.rows) > 1 else ""
+        said = ", ".join(first.trail) if status is Status.APPLIED else first.reason
+        near = f"; did you mean {first.nearest[0].key!r}?" if first.nearest else ""
+        lines.append(f"  {status.value:<8} {name}{many}" + (f": {said}{near}" if said else near))
+    return lines

@@ -28,7 +28,7 @@ class TreeNode:
     children: tuple[TreeNode, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TensorIndex(Mapping[str, TensorSnapshot]):
     """Ordered mapping from key to snapshot; the order is that of the bytes in the file.
 
@@ -73,6 +73,10 @@ class TensorIndex(Mapping[str, TensorSnapshot]):
 
     def __hash__(self) -> int:
         return id(self)
+
+    def __repr__(self) -> str:
+        where = "" if self.path is None else f" {self.path}"
+        return f"<TensorIndex {self.format}{where}: {len(self)} tensors, {self.nbytes} bytes>"
 
     @property
     def nbytes(self) -> int:

@@ -363,3 +363,32 @@ def test_a_collision_that_is_left_out_does_not_matter() -> None:
     report = diff(source, Net(), recipe=recipe)
     assert row_of(report, "fc.bias").status is S
     assert report.totals_hold
+
+
+def test_a_printed_report_says_counts_problems_and_steps() -> None:
+    source = TensorIndex.of(
+        [
+            TensorSnapshot.from_array("module.fc.weight", np.zeros((2, 3), "<f4")),
+            TensorSnapshot.from_array("extra", np.zeros(1, "<f4")),
+        ],
+        format="memory",
+    )
+    recipe = Recipe(remap=KeyRemapper.of((r"^module\.", "")), adapt=("pytorch-to-ruda",))
+
+    class Head(nn.Module):
+        def __init__(self) -> None:
+            self.fc = nn.Linear(3, 2, seed=0)
+
+    report = diff(source, Head(), recipe=recipe)
+    assert str(report).splitlines() == [
+        "source onto Head",
+        "75.0 % of parameters would load, 1 of 2 tensors",
+        "applied 1   skipped 0   missing 1   unused 1   error 0",
+        "  missing  fc.bias: nothing in the source; the target keeps its initial value",
+        "  unused   extra: in the source, wanted by nobody",
+        "  applied  fc.weight: rename, transpose 0,1",
+        "1 of 2 keep their initial value",
+    ]
+    assert repr(report) == (
+        "<DiffReport source onto Head: applied=1 skipped=0 missing=1 unused=1 error=0>"
+    )
