@@ -381,7 +381,7 @@ def test_a_printed_report_says_counts_problems_and_steps() -> None:
 
     report = diff(source, Head(), recipe=recipe)
     assert str(report).splitlines() == [
-        "source onto Head",
+        "memory onto Head",
         "75.0 % of parameters would load, 1 of 2 tensors",
         "applied 1   skipped 0   missing 1   unused 1   error 0",
         "  missing  fc.bias: nothing in the source; the target keeps its initial value",
@@ -390,5 +390,5 @@ def test_a_printed_report_says_counts_problems_and_steps() -> None:
         "1 of 2 keep their initial value",
     ]
     assert repr(report) == (
-        "<DiffReport source onto Head: applied=1 skipped=0 missing=1 unused=1 error=0>"
+        "<DiffReport memory onto Head: applied=1 skipped=0 missing=1 unused=1 error=0>"
     )
