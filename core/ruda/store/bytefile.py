@@ -10,6 +10,7 @@ from __future__ import annotations
 import mmap
 import os
 import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,6 +43,8 @@ class ByteFile:
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
             raise FileAccessError(f"cannot be opened: {why}", path=self.path) from error
+        # An index that a script simply drops gives its handle back without a ResourceWarning.
+        weakref.finalize(self, self._file.close)
         self.bytes_read = 0
         self._lock = threading.Lock()
         self._map: mmap.mmap | None = None
@@ -51,6 +54,11 @@ class ByteFile:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __del__(self) -> None:
+        # An index that nobody closed lets go of its file when it is dropped, without a warning.
+        if hasattr(self, "_file"):
+            self.close()
 
     @property
     def closed(self) -> bool:

@@ -1,7 +1,10 @@
 """Random access to files: both ways of reading give the same bytes, and say what went wrong."""
 
+import gc
+import gc
 import os
 import threading
+import warnings
 from pathlib import Path
 
 import pytest
@@ -65,6 +68,17 @@ def test_a_file_that_shrinks_is_refused_where_it_ends(path):
             file.read_at(0, 1024)
 
 
+def test_a_file_that_is_dropped_lets_go_without_a_warning(path):
+    file = ByteFile(path)
+    handle = file._file
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        del file
+        gc.collect()
+    assert handle.closed
+    assert caught == []
+
+
 def test_a_closed_file_says_so(path):
     file = ByteFile(path)
     file.close()
@@ -118,3 +132,13 @@ def test_without_positioned_reads_the_bytes_are_the_same(path, monkeypatch):
     with ByteFile(Path(path)) as file:
         assert file.read_at(10, 20) == RAW[10:30]
         assert b"".join(map(bytes, file.stream(0, 1024, 100))) == RAW
+
+
+def test_a_dropped_file_closes_itself_without_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "some.bin"
+    path.write_bytes(b"x")
+    opened = ByteFile(path)
+    handle = opened._file
+    del opened
+    gc.collect()
+    assert handle.closed
