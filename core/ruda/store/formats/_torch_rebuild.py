@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from ruda.errors import HeaderError, OffsetError, UnsupportedContentError
@@ -89,6 +90,7 @@ class TensorRef:
         return True
 
 
+@cache
 def element_bytes(dtype: DType) -> int:
     """Bytes of one element of a torch storage; a packed pair of fp4 is one element of one byte."""
     return 1 if dtype.kind is Kind.PACKED else dtype.itemsize

@@ -201,7 +201,7 @@ def _check_size(key: str, entry: _Entry, dtype: DType) -> None:
     start, end = entry.data_offsets
     if start < 0 or end < start or end >= _U64_END:
         raise OffsetError(f"{key!r} has the impossible range {start} to {end}", offset=8)
-    if any(size < 0 for size in entry.shape):
+    if entry.shape and min(entry.shape) < 0:
         raise HeaderError(f"{key!r} has a negative size in its shape", offset=8)
     if len(entry.shape) > MAX_RANK:
         raise HeaderError(f"{key!r} has {len(entry.shape)} axes, the limit is {MAX_RANK}", offset=8)
