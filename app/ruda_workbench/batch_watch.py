@@ -50,7 +50,11 @@ class BatchWatch(QObject):
         def failed(failure: JobFailure) -> None:
             self._take(None, failure.summary)
 
-        self._question.ask(f"Reading batch {batch.number + 1}", work, self._take, failed)
+        def stopped() -> None:
+            self._asked = None
+
+        title = f"Reading batch {batch.number + 1}"
+        self._question.ask(title, work, self._take, failed, stopped)
 
     def stop(self) -> None:
         """Drop the question that is open; it is asked again at the next look."""

@@ -116,8 +116,12 @@ class Latest(QObject):
         work: Callable[[Monitor], R],
         done: Callable[[R], None],
         failed: Callable[[JobFailure], None] | None = None,
+        cancelled: Callable[[], None] | None = None,
     ) -> None:
-        """Ask in the background; ``done`` hears the answer unless a newer question was asked."""
+        """Ask in the background; ``done`` hears the answer unless a newer question was asked.
+
+        ``cancelled`` hears of a stop from elsewhere, not of ``drop``.
+        """
         self.drop()
         generation = self._generation
 
@@ -132,7 +136,15 @@ class Latest(QObject):
                 if failed is not None:
                     failed(error)
 
-        self._job = self._jobs.start(title, work, owner=self, done=answer, failed=failure)
+        def stopped() -> None:
+            if generation == self._generation:
+                self._job = None
+                if cancelled is not None:
+                    cancelled()
+
+        self._job = self._jobs.start(
+            title, work, owner=self, done=answer, failed=failure, cancelled=stopped
+        )
 
     def drop(self) -> None:
         """Stop the question that is open, if there is one, and ignore its answer."""

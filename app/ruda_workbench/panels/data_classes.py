@@ -65,13 +65,18 @@ class ClassCard(QFrame):
             self._headline.set_text("The classes could not be counted")
             self._note.set_text(failure.summary)
 
-        self._question.ask("Counting classes", work, self._draw, failed)
+        self._question.ask("Counting classes", work, self._draw, failed, self._stopped)
 
     def leave(self) -> None:
         """Stop counting; it starts anew when the dataset is shown again."""
         if self._question.is_waiting:
             self._question.drop()
             self._counted = None
+
+    def _stopped(self) -> None:
+        self._counted = None
+        self._headline.set_text("The classes were not counted")
+        self._note.set_text("stopped")
 
     def _draw(self, page: ClassPage) -> None:
         self._headline.set_text(page.headline)

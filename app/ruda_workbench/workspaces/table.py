@@ -36,4 +36,5 @@ WORKSPACES = (
         "weights", "Weights", "weights", "Ctrl+1", f"{_ROOM}.weights", "WeightsWorkspace"
     ),
     WorkspaceEntry("data", "Data", "data", "Ctrl+2", f"{_ROOM}.data", "DataWorkspace"),
+    WorkspaceEntry("run", "Run", "run", "Ctrl+3", f"{_ROOM}.run", "RunWorkspace"),
 )

@@ -1,0 +1,116 @@
+"""The batch after a run: tiles with what was predicted, and the time of every layer under them."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+
+from ruda.session import BatchPage, RunPage
+from ruda_workbench import data_operations
+from ruda_workbench.context import Context
+from ruda_workbench.item_models.batch_grid import BatchGridModel
+from ruda_workbench.panels.run_figure import FigureCard
+from ruda_workbench.theme import text_font
+from ruda_workbench.tokens import Space
+from ruda_workbench.widgets.buttons import push_button
+from ruda_workbench.widgets.column_bars import ColumnBar, ColumnBars
+from ruda_workbench.widgets.labels import ElidedLabel
+from ruda_workbench.widgets.tile_grid import TileGrid
+
+
+class LayerStrip(QFrame):
+    """A card with one column per layer: where the time went, at a glance."""
+
+    more_asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setObjectName("run.strip")
+        self.setProperty("surface", "card")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(Space.L, Space.S, Space.L, Space.S)
+        column.setSpacing(Space.XS)
+        row = QHBoxLayout()
+        self._headline = ElidedLabel(font=text_font(bold=True))
+        row.addWidget(self._headline)
+        row.addStretch(1)
+        more = push_button("Shapes and parameters", "run.more", link=True)
+        more.clicked.connect(self.more_asked)
+        row.addWidget(more)
+        column.addLayout(row)
+        self.bars = ColumnBars("run.bars", height=76)
+        column.addWidget(self.bars)
+
+    def show_page(self, page: RunPage) -> None:
+        """Draw the layers of a run; hidden where there are none."""
+        self.setVisible(bool(page.layers))
+        self._headline.set_text(f"Time per layer, {page.timing}")
+        bars = tuple(
+            ColumnBar(
+                line.path,
+                line.milliseconds,
+                f"{line.milliseconds:.2f}",
+                f"{line.kind}, {line.time}, {line.share_text}",
+            )
+            for line in page.layers
+        )
+        self.bars.show_bars(bars, f"Time per layer, {page.timing}")
+
+
+class RunBatchPanel(QWidget):
+    """Figure, grid and strip."""
+
+    item_shown = Signal(int)
+    """Index of the item that was chosen; -1 for none."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__()
+        self._context = context
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.M)
+        self.figure = FigureCard("run.batch")
+        column.addWidget(self.figure)
+        card = QFrame()
+        card.setProperty("surface", "card")
+        inner = QVBoxLayout(card)
+        inner.setContentsMargins(Space.S, Space.S, Space.XS, Space.S)
+        self.model = BatchGridModel()
+        self.model.setParent(self)
+        self.grid = TileGrid("run.grid", "Items and predictions", lines=2)
+        self.grid.setModel(self.model)
+        inner.addWidget(self.grid)
+        column.addWidget(card, 1)
+        self.strip = LayerStrip()
+        column.addWidget(self.strip)
+        self.grid.batch_asked.connect(self._step)
+        self.grid.end_asked.connect(self._end)
+        self.grid.tile_shown.connect(self._shown)
+
+    def show_page(self, page: RunPage, batch: BatchPage | None, *, running: bool) -> None:
+        """Draw the batch with what is known of it."""
+        if page.batch is not None:
+            self.figure.show_figure(page.batch)
+        elif running:
+            self.figure.show_words("Running…", "")
+        else:
+            self.figure.show_words("Not run yet", "Ctrl+R runs the model on this batch")
+        self.strip.show_page(page)
+        self.model.show_page(batch)
+        if batch is not None and batch.tiles and not self.grid.currentIndex().isValid():
+            self.grid.select_row(0)
+
+    def current_item(self) -> int:
+        """Index of the item that is chosen; -1 for none."""
+        tile = self.model.tile(self.grid.currentIndex().row())
+        return -1 if tile is None else tile.index
+
+    def _step(self, by: int) -> None:
+        data_operations.step_batch(self._context, by)
+
+    def _end(self, last: bool) -> None:
+        data_operations.go_to_batch(self._context, -1 if last else 0)
+
+    def _shown(self, row: int) -> None:
+        tile = self.model.tile(row)
+        self.item_shown.emit(-1 if tile is None else tile.index)

@@ -1,0 +1,97 @@
+"""The whole dataset after a run: the figure, the confusion matrix and the worst mistakes."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from ruda.session import RunPage
+from ruda_workbench.panels.run_figure import FigureCard
+from ruda_workbench.theme import text_font
+from ruda_workbench.tokens import Space
+from ruda_workbench.widgets.buttons import push_button
+from ruda_workbench.widgets.confusion import ConfusionMatrix
+from ruda_workbench.widgets.labels import label
+
+
+class RunDatasetPanel(QWidget):
+    """Figure card over the matrix with the mistakes beside it."""
+
+    run_asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.M)
+        self.figure = FigureCard("run.dataset")
+        column.addWidget(self.figure)
+        card = QFrame()
+        card.setProperty("surface", "card")
+        inner = QVBoxLayout(card)
+        inner.setContentsMargins(Space.L, Space.M, Space.L, Space.M)
+        self._pages = QStackedWidget()
+        inner.addWidget(self._pages)
+        self._pages.addWidget(self._nothing())
+        self._pages.addWidget(self._confusion())
+        column.addWidget(card, 1)
+
+    def _nothing(self) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setSpacing(Space.M)
+        centre = Qt.AlignmentFlag.AlignHCenter
+        self._words = label(role="dim")
+        self._words.setObjectName("run.dataset.words")
+        self._start = push_button("Run the whole dataset", "run.dataset.start")
+        self._start.clicked.connect(self.run_asked)
+        column.addStretch(1)
+        column.addWidget(self._words, 0, centre)
+        column.addWidget(self._start, 0, centre)
+        column.addStretch(2)
+        return page
+
+    def _confusion(self) -> QWidget:
+        page = QWidget()
+        row = QHBoxLayout(page)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(Space.XL)
+        left = QVBoxLayout()
+        left.setSpacing(Space.S)
+        left.addWidget(label("What each class was taken for", font=text_font(bold=True)))
+        self.matrix = ConfusionMatrix("run.confusion")
+        left.addWidget(self.matrix, 1)
+        row.addLayout(left, 1)
+        right = QVBoxLayout()
+        right.setSpacing(Space.S)
+        right.addWidget(label("Most frequent mistakes", font=text_font(bold=True)))
+        self._worst = label(role="dim", wrap=True)
+        self._worst.setObjectName("run.worst")
+        self._worst.setMinimumWidth(230)
+        right.addWidget(self._worst)
+        right.addStretch(1)
+        row.addLayout(right)
+        return page
+
+    @property
+    def worst(self) -> str:
+        """The mistakes that are listed."""
+        return self._worst.text()
+
+    def show_page(self, page: RunPage, *, running: bool, can_run: bool) -> None:
+        """Draw what is known of the whole dataset."""
+        if page.dataset is not None:
+            self.figure.show_figure(page.dataset)
+        elif running:
+            self.figure.show_words("Running the whole dataset…", "")
+        else:
+            self.figure.show_words("Not run yet", "")
+        view = page.confusion
+        self._pages.setCurrentIndex(0 if view is None else 1)
+        self.matrix.show_view(view)
+        if view is not None:
+            self._worst.setText("\n".join(view.worst) or "None: everything is right.")
+        known = page.dataset is not None
+        words = "There are no labels to compare with." if known else ""
+        self._words.setText("Progress is in the status line." if running else words)
+        self._start.setVisible(can_run and not running and not known)

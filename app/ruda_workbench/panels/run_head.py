@@ -1,0 +1,83 @@
+"""The head of a run: which weights as which model, on what, and the buttons that start it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from ruda.session import RunSetup
+from ruda_workbench.theme import text_font
+from ruda_workbench.tokens import Space, Type
+from ruda_workbench.widgets.buttons import Picker, push_button
+from ruda_workbench.widgets.labels import ElidedLabel
+
+
+class RunHead(QWidget):
+    """Draws a ``RunSetup``; the model is picked in the sentence itself."""
+
+    model_picked = Signal(str)
+    batch_asked = Signal()
+    dataset_asked = Signal()
+    stop_asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._running = False
+        outer = QHBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(Space.S)
+        column = QVBoxLayout()
+        column.setSpacing(0)
+        sentence = QHBoxLayout()
+        sentence.setSpacing(6)
+        font = text_font(Type.TITLE, bold=True)
+        self._weights = ElidedLabel(font=font)
+        self._weights.setObjectName("run.weights")
+        self._weights.setMinimumHeight(30)
+        self._word = ElidedLabel("run as", font=text_font(Type.TITLE), ink="dim")
+        self.model = Picker("run.model", "Model", quiet=True)
+        self.model.setFont(font)
+        self.model.picked.connect(self.model_picked)
+        for widget in (self._weights, self._word, self.model):
+            sentence.addWidget(widget)
+        sentence.addStretch(1)
+        self._facts = ElidedLabel(ink="dim")
+        self._facts.setObjectName("run.facts")
+        self._facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        column.addLayout(sentence)
+        column.addWidget(self._facts)
+        outer.addLayout(column, 1)
+        self.whole = push_button("Run the whole dataset", "run.whole")
+        self.run = push_button("Run the batch", "run.run", primary=True)
+        self.run.setToolTip("Run the model on the batch  Ctrl+R")
+        outer.addWidget(self.whole)
+        outer.addWidget(self.run)
+        self.whole.clicked.connect(self._whole)
+        self.run.clicked.connect(self.batch_asked)
+
+    @property
+    def facts(self) -> str:
+        """The facts that are shown."""
+        return self._facts.text()
+
+    def offer(self, models: tuple[tuple[str, str], ...]) -> None:
+        """Offer these models."""
+        self.model.offer(models, self.model.value)
+
+    def show_setup(self, setup: RunSetup, *, running_batch: bool, running_dataset: bool) -> None:
+        """Draw another setup; while something runs its button says so."""
+        self._running = running_dataset
+        self._weights.set_text(setup.weights or "No weights")
+        self._word.setVisible(bool(setup.weights))
+        self.model.setVisible(bool(setup.weights))
+        self.model.show_value(setup.model, setup.model or "choose a model")
+        self._facts.set_text(setup.facts)
+        self.run.setEnabled(setup.can_run and not running_batch)
+        self.whole.setEnabled(running_dataset or setup.can_run)
+        text = "Stop" if running_dataset else "Run the whole dataset"
+        self.whole.setText(text)
+        self.whole.setAccessibleName(text)
+        self.setAccessibleName(f"{setup.weights} run as {setup.model}")
+
+    def _whole(self) -> None:
+        (self.stop_asked if self._running else self.dataset_asked).emit()

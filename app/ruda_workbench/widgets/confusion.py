@@ -1,0 +1,127 @@
+"""The confusion matrix: true classes down, predicted ones across, counts in the cells."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from ruda.session import ConfusionView, count_text
+from ruda_workbench.theme import colour, colours, text_font
+from ruda_workbench.tokens import Radius, Space, Type, mix
+from ruda_workbench.widgets.painting import draw_round, draw_text
+
+LARGEST = 46
+CAPTION = 18
+GAP = 2.0
+
+
+class ConfusionMatrix(QWidget):
+    """Right ones on the tint of applied, mistakes on that of errors, both by how many they are."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setMouseTracking(True)
+        self._view: ConfusionView | None = None
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setMinimumSize(240, 200)
+
+    def show_view(self, view: ConfusionView | None) -> None:
+        """Draw another matrix, or nothing."""
+        self._view = view
+        if view is not None:
+            worst = "; ".join(view.worst) or "no mistakes"
+            self.setAccessibleName(f"Confusion of {len(view.names)} classes. {worst}")
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """Room for ten classes."""
+        return QSize(560, 520)
+
+    def _label_width(self, names: tuple[str, ...]) -> float:
+        metrics = QFontMetrics(text_font(Type.CAPTION + 1))
+        widest = max((metrics.horizontalAdvance(name) for name in names), default=0)
+        return float(min(widest + Space.S, 120))
+
+    def _cells(self) -> tuple[QPointF, float]:
+        """Upper left corner of the cells, and the side of one."""
+        view = self._view
+        names = () if view is None else view.names
+        left = CAPTION + self._label_width(names)
+        top = 2.0 * CAPTION
+        room = min(self.width() - left, self.height() - top)
+        side = min(float(LARGEST), room / max(1, len(names)))
+        return QPointF(left, top), max(2.0, side)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw captions, names and cells."""
+        view = self._view
+        if view is None:
+            return
+        painter = QPainter(self)
+        corner, side = self._cells()
+        span = side * len(view.names)
+        small = text_font(Type.CAPTION)
+        across = QRectF(corner.x(), 0, max(span, 80.0), CAPTION)
+        draw_text(painter, across, "predicted", font=small, ink="dim")
+        painter.save()
+        painter.translate(0, corner.y() + span)
+        painter.rotate(-90)
+        down = QRectF(0, 0, max(span, 40.0), CAPTION)
+        right = Qt.AlignmentFlag.AlignRight
+        draw_text(painter, down, "true", font=small, ink="dim", align=right)
+        painter.restore()
+        if side >= 12:
+            self._draw_names(painter, view, corner, side)
+        self._draw_cells(painter, view, corner, side)
+
+    def _draw_names(
+        self, painter: QPainter, view: ConfusionView, corner: QPointF, side: float
+    ) -> None:
+        font, middle = text_font(Type.CAPTION + 1), Qt.AlignmentFlag.AlignHCenter
+        width = corner.x() - CAPTION - Space.S
+        for place, name in enumerate(view.names):
+            row = QRectF(CAPTION, corner.y() + place * side, width, side)
+            right = Qt.AlignmentFlag.AlignRight
+            draw_text(painter, row, name, font=font, ink="text", align=right)
+            head = QRectF(corner.x() + place * side, CAPTION, side - GAP, CAPTION)
+            draw_text(painter, head, name, font=font, ink="text", align=middle)
+
+    def _draw_cells(
+        self, painter: QPainter, view: ConfusionView, corner: QPointF, side: float
+    ) -> None:
+        c = colours()
+        font, middle = text_font(Type.CAPTION), Qt.AlignmentFlag.AlignHCenter
+        most = max(1, int(view.counts.max(initial=0)))
+        off = view.counts.copy()
+        for place in range(len(view.names)):
+            off[place, place] = 0
+        worst = max(1, int(off.max(initial=0)))
+        gap = GAP if side > 8 else 0.0
+        for row in range(len(view.names)):
+            for column in range(len(view.names)):
+                count = int(view.counts[row, column])
+                share = count / most if row == column else count / worst
+                ink = c.applied if row == column else c.error
+                x, y = corner.x() + column * side, corner.y() + row * side
+                cell = QRectF(x, y, side - gap, side - gap)
+                fill = c.sunken if not count else mix(c.panel, ink, 0.14 + 0.30 * share)
+                draw_round(painter, cell, Radius.TAG if side > 20 else 0, fill=QColor(fill))
+                if count and side >= 22:
+                    text = count_text(count)
+                    draw_text(painter, cell, text, font=font, ink="text", align=middle)
+        painter.setPen(colour("text"))
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Say what the cell under the pointer counts."""
+        view = self._view
+        corner, side = self._cells()
+        column = int((event.position().x() - corner.x()) // side)
+        row = int((event.position().y() - corner.y()) // side)
+        if view is None or not (0 <= row < len(view.names) and 0 <= column < len(view.names)):
+            QToolTip.hideText()
+            return
+        count = count_text(int(view.counts[row, column]))
+        text = f"{view.names[row]} taken for {view.names[column]}: {count}"
+        QToolTip.showText(event.globalPosition().toPoint(), text, self)
