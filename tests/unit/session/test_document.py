@@ -1,6 +1,8 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ruda.errors import SettingError
 from ruda.session import Document, History, TargetChoice
@@ -79,3 +81,28 @@ def test_targets_are_values():
     assert TargetChoice.of("dir/other.bpk", is_file=True).title == "other.bpk"
     with pytest.raises(SettingError, match="takes no settings"):
         TargetChoice.of("other.bpk", {"a": 1}, is_file=True)
+
+
+STEPS = st.lists(st.sampled_from(["edit", "undo", "redo", "save"]), max_size=30)
+
+
+@given(STEPS)
+def test_a_history_is_a_list_with_a_cursor(steps):
+    history = History.begin(document(0))
+    states, cursor, saved = [history.document], 0, 0
+    for number, step in enumerate(steps, 1):
+        if step == "edit":
+            made = document(number)
+            history = history.push("edit", made)
+            saved = saved if saved is not None and saved <= cursor else None
+            states = [*states[: cursor + 1], made]
+            cursor += 1
+        elif step == "undo":
+            history, cursor = history.undo(), max(0, cursor - 1)
+        elif step == "redo":
+            history, cursor = history.redo(), min(len(states) - 1, cursor + 1)
+        else:
+            history, saved = history.mark_saved(), cursor
+        assert history.document is states[cursor]
+        assert history.is_dirty == (cursor != saved)
+    assert history.undo().document is states[max(0, cursor - 1)]
