@@ -54,6 +54,7 @@ from ruda.session.pages.run import (
     RunPage,
     accuracy_text,
     layer_lines,
+    mistakes_page,
     run_page,
 )
 from ruda.session.pages.run_setup import Remedy, RunSetup, run_setup
@@ -216,6 +217,7 @@ __all__ = [
     "layer_lines",
     "listed",
     "load_model",
+    "mistakes_page",
     "number_text",
     "parse_target",
     "plan_saving",

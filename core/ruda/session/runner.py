@@ -95,6 +95,20 @@ class Evaluation:
     """i64 (item,); None where the dataset has none."""
     class_names: tuple[str, ...]
     warning: str
+    kind: str = "logits"
+    """What the outputs are: ``logits`` or ``log_probs``."""
+
+    def shares(self, index: int) -> tuple[float, ...]:
+        """Probability of every class for an item; empty if it was not run."""
+        if not 0 <= index < len(self.outputs):
+            return ()
+        return tuple(probabilities(self.outputs[index : index + 1], self.kind)[0].tolist())
+
+    def said(self, indices: Sequence[int]) -> tuple[Prediction, ...]:
+        """What the model said of these items."""
+        rows = np.array(indices, dtype=np.int64)
+        labels = [None] * len(rows) if self.labels is None else self.labels[rows].tolist()
+        return _predictions(self.outputs[rows], labels, indices, self.class_names, self.kind)
 
     @property
     def predicted(self) -> Array:
@@ -181,6 +195,7 @@ def run_batch(
 ) -> BatchRun:
     """Run items through a model, timing every layer. ``indices`` are theirs in the dataset.
 
+    One item is run before, so that what is made at a model's first call is in no layer's time.
     Raises ShapeError, DTypeError and ModelError for inputs that do not fit.
     """
     from ruda.nn import layer_sizes, profile
@@ -188,6 +203,8 @@ def run_batch(
     monitor.check()
     pairs = [split_item(item) for item in items]
     inputs = prepare(loaded.architecture, [image for image, _ in pairs])
+    loaded.model(prepare(loaded.architecture, [image for image, _ in pairs[:1]]))
+    monitor.check()
     output, layers = profile(loaded.model, inputs)
     outputs = _outputs(output.numpy(), len(items))
     names = class_names or loaded.architecture.input.classes
@@ -263,6 +280,7 @@ def evaluate(
         labels=_labels(labels, width),
         class_names=tuple(names),
         warning=loaded.warning,
+        kind=loaded.architecture.output,
     )
 
 

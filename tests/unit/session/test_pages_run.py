@@ -13,6 +13,7 @@ from ruda.session import (
     TargetChoice,
     item_page,
     load_model,
+    mistakes_page,
     run_batch,
     run_page,
     run_setup,
@@ -149,3 +150,28 @@ def test_the_figure_without_labels():
     figure = run_page(evaluation=found).dataset
     assert figure.headline == "5 items of the dataset run"
     assert figure.summary == "no labels to compare with"
+
+
+def test_the_wrong_items_of_a_dataset():
+    outputs = np.eye(10, dtype=np.float32)[[0, 1, 5, 3, 0]]
+    found = Evaluation(outputs, np.arange(5), tuple("0123456789"), "")
+    page = mistakes_page(found, pictures(5))
+    assert page.title == "2 wrong items"
+    assert [(t.index, t.label, t.correct) for t in page.tiles] == [
+        (2, "2", False),
+        (4, "4", False),
+    ]
+    assert page.tiles[0].prediction.startswith("5 · ")
+    few = mistakes_page(found, pictures(5), limit=1)
+    assert (few.title, few.indices) == ("2 wrong items, the first 1 are shown", (2,))
+    item = item_page(pictures(5), 4, run=found)
+    assert item.said == "Predicted 0, wrong: the label is 4"
+    assert item_page(pictures(5), 1, run=found).said == "Predicted 1, right"
+
+
+def test_nothing_is_wrong_without_labels():
+    found = Evaluation(np.zeros((5, 10), np.float32), None, tuple("0123456789"), "")
+    assert mistakes_page(found, pictures(5)).tiles == ()
+    assert item_page(InMemDataset([{"image": np.zeros((2, 2))}]), 0, run=found).said == (
+        "Predicted 0"
+    )

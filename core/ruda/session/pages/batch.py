@@ -107,6 +107,32 @@ def batch_page(
     )
 
 
+def chosen_page(
+    dataset: Dataset[Any],
+    indices: Sequence[int],
+    *,
+    title: str,
+    predictions: Mapping[int, Prediction] | None = None,
+    monitor: Monitor = SILENT,
+) -> BatchPage:
+    """A page of these items, as ``batch_page``."""
+    items, problems = read_items(dataset, indices, monitor)
+    names, said = dataset.class_names, predictions or {}
+    return BatchPage(
+        title=title,
+        facts="",
+        tiles=tuple(
+            _tile(i, items.get(i), problems.get(i, ""), names, said.get(i)) for i in indices
+        ),
+        fields=_fields([items[i] for i in indices if i in items], names),
+        page=0,
+        pages=1,
+        position=counted(len(indices), "item"),
+        indices=tuple(indices),
+        span=counted(len(indices), "item"),
+    )
+
+
 def _tile(
     index: int,
     item: Any,

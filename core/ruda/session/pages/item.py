@@ -17,7 +17,7 @@ from ruda.tensor import DType
 
 if TYPE_CHECKING:
     from ruda.data import Dataset
-    from ruda.session.runner import BatchRun
+    from ruda.session.runner import BatchRun, Evaluation
 
 Array = np.ndarray[Any, Any]
 
@@ -54,13 +54,15 @@ class ItemPage:
     verdict: str
     """``right``, ``wrong``, or empty."""
     problem: str
+    said: str = ""
+    """What the model said: ``Predicted 3, wrong: the label is 8``; empty for nothing."""
 
 
 def item_page(
     dataset: Dataset[Any],
     index: int,
     *,
-    run: BatchRun | None = None,
+    run: BatchRun | Evaluation | None = None,
     monitor: Monitor = SILENT,
 ) -> ItemPage:
     """Read one item; one that cannot be read becomes ``problem``. Raises IndexError outside."""
@@ -91,6 +93,7 @@ def item_page(
         scores=scores,
         verdict=verdict,
         problem="",
+        said=_said(scores, verdict, label_text(label, names)),
     )
 
 
@@ -132,11 +135,13 @@ def _plane(image: Any) -> Array | None:
     return image.reshape(image.shape[0], -1)
 
 
-def _scores(run: BatchRun | None, index: int, label: Any) -> tuple[tuple[Score, ...], str]:
+def _scores(
+    run: BatchRun | Evaluation | None, index: int, label: Any
+) -> tuple[tuple[Score, ...], str]:
     shares = () if run is None else run.shares(index)
     if run is None or not shares:
         return (), ""
-    order = sorted(range(len(shares)), key=lambda place: -shares[place])[:MOST_SCORES]
+    order = sorted(range(len(shares)), key=lambda place: -shares[place])
     scores = tuple(
         Score(
             name=label_text(place, run.class_names),
@@ -144,8 +149,16 @@ def _scores(run: BatchRun | None, index: int, label: Any) -> tuple[tuple[Score, 
             text=f"{100 * shares[place]:.1f} %",
             is_label=label is not None and place == label,
         )
-        for place in order
+        for place in order[:MOST_SCORES]
     )
-    said = next(said for said in run.predictions if said.index == index)
-    verdict = "" if said.correct is None else "right" if said.correct else "wrong"
+    verdict = "" if label is None else "right" if order[0] == label else "wrong"
     return scores, verdict
+
+
+def _said(scores: tuple[Score, ...], verdict: str, label: str) -> str:
+    if not scores:
+        return ""
+    text = f"Predicted {scores[0].name}"
+    if verdict == "wrong":
+        return f"{text}, wrong: the label is {label}"
+    return f"{text}, {verdict}" if verdict else text

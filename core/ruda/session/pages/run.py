@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ruda.progress import SILENT, Monitor
+from ruda.session.pages.batch import BatchPage, chosen_page
 from ruda.session.wording import count_text, counted, shape_text, share_text
 
 if TYPE_CHECKING:
+    from ruda.data import Dataset
     from ruda.nn import LayerSize, LayerTime
     from ruda.session.runner import BatchRun, Evaluation, Prediction
 
 Array = np.ndarray[Any, Any]
+
+MOST_MISTAKES = 200
+"""Wrong items that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +103,24 @@ def run_page(batch: BatchRun | None = None, evaluation: Evaluation | None = None
         batch=None if batch is None else _batch_figure(batch, layers),
         dataset=None if evaluation is None else _dataset_figure(evaluation),
     )
+
+
+def mistakes_page(
+    evaluation: Evaluation,
+    dataset: Dataset[Any],
+    *,
+    limit: int = MOST_MISTAKES,
+    monitor: Monitor = SILENT,
+) -> BatchPage:
+    """Tiles of the items that were taken for another class, the first ``limit`` of them."""
+    wrong = np.zeros(0, dtype=np.int64)
+    if evaluation.labels is not None:
+        wrong = np.flatnonzero(evaluation.predicted != evaluation.labels)
+    indices = tuple(wrong[:limit].tolist())
+    said = {each.index: each for each in evaluation.said(indices)}
+    more = f", the first {count_text(limit)} are shown" if len(wrong) > limit else ""
+    title = f"{counted(len(wrong), 'wrong item')}{more}"
+    return chosen_page(dataset, indices, title=title, predictions=said, monitor=monitor)
 
 
 def layer_lines(
