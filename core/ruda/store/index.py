@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ruda.errors import KeyCollisionError, MissingKeyError
 from ruda.store.snapshot import TensorSnapshot
@@ -26,6 +26,42 @@ class TreeNode:
     summary: str
     nbytes: int = 0
     children: tuple[TreeNode, ...] = ()
+
+
+Entry = TypeVar("Entry")
+
+
+class LazySnapshots(Mapping[str, TensorSnapshot], Generic[Entry]):
+    """Snapshots that are made when they are asked for, out of what a header says of each.
+
+    A file of a million tensors opens as fast as its header is checked. The order is that of
+    ``entries``; each snapshot is made once.
+    """
+
+    __slots__ = ("_entries", "_made", "_make")
+
+    def __init__(
+        self, entries: dict[str, Entry], make: Callable[[str, Entry], TensorSnapshot]
+    ) -> None:
+        self._entries = entries
+        self._make = make
+        self._made: dict[str, TensorSnapshot] = {}
+
+    def __getitem__(self, key: str) -> TensorSnapshot:
+        found = self._made.get(key)
+        if found is None:
+            # Two threads may both make it; the first one is kept by both.
+            found = self._made.setdefault(key, self._make(key, self._entries[key]))
+        return found
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,6 +91,10 @@ class TensorIndex(Mapping[str, TensorSnapshot]):
         except KeyError:
             near = difflib.get_close_matches(key, list(self.snapshots), n=1)
             raise MissingKeyError(key, nearest=near[0] if near else None, path=self.path) from None
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The snapshot, or the default; unlike a failed look-up it searches for no near key."""
+        return self.snapshots.get(key, default)
 
     def __contains__(self, key: object) -> bool:
         return key in self.snapshots

@@ -20,6 +20,9 @@ from ruda.store.formats._pickle_values import Opaque
 MAX_PROTOCOL = 5
 MAX_INT_BYTES = 1024
 MAX_DIGITS = 2500
+STOP = 0x2E
+BATCH = 256
+"""How many instructions are counted, and may be stopped, at a time."""
 _DOUBLE = struct.Struct(">d")
 
 
@@ -45,12 +48,17 @@ class PickleMachine(PickleStack):
     def _loop(self) -> Any:
         raw, table, stack = self.raw, _TABLE, self._stack
         end = len(raw)
+        count = 0
         while True:
             if self.at >= end:
                 raise self._short("an instruction")
             op = raw[self.at]
             self.at += 1
-            if op == 0x2E:  # STOP
+            count += 1
+            if count == BATCH or op == STOP:
+                self.charge(count)
+                count = 0
+            if op == STOP:
                 value = self._pop()
                 if stack:
                     self._bad("the pickle ends with values left over")
@@ -59,7 +67,6 @@ class PickleMachine(PickleStack):
             if step is None:
                 self.at -= 1
                 self._bad(f"{op:#04x} is no pickle instruction")
-            self.charge(1)
             step(self)
 
     def _proto(self) -> None:
@@ -226,7 +233,7 @@ _STEPS: dict[bytes, Callable[[PickleMachine], Any]] = {
     b"L": PickleMachine._long,
     b"F": PickleMachine._float,
     b"J": lambda s: s._push(int.from_bytes(s._take(4), "little", signed=True)),
-    b"K": lambda s: s._push(s._number(1)),
+    b"K": lambda s: s._push(s._byte()),
     b"M": lambda s: s._push(s._number(2)),
     b"\x8a": lambda s: s._big_int(1),
     b"\x8b": lambda s: s._big_int(4),
@@ -265,10 +272,10 @@ _STEPS: dict[bytes, Callable[[PickleMachine], Any]] = {
     b"1": lambda s: s._since_mark(),
     b"2": lambda s: s._push(s._top()),
     b"g": lambda s: s._get(s._slot()),
-    b"h": lambda s: s._get(s._number(1)),
+    b"h": lambda s: s._get(s._byte()),
     b"j": lambda s: s._get(s._number(4)),
     b"p": lambda s: s._put(s._slot()),
-    b"q": lambda s: s._put(s._number(1)),
+    b"q": lambda s: s._put(s._byte()),
     b"r": lambda s: s._put(s._number(4)),
     b"\x94": lambda s: s._put(len(s._memo)),
     b"\x82": lambda s: s._extension(1),

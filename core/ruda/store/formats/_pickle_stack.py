@@ -25,7 +25,7 @@ from ruda.store.formats._pickle_values import PLAIN, Opaque, Rebuild, Table
 
 MAX_WORK = 40_000_000
 """Instructions and copied items that one pickle may take; a million tensors need so many."""
-_CHECK_EVERY = 1 << 16
+CHECK_EVERY = 1 << 14
 MARK = object()
 _NEW = frozenset(("copyreg._reconstructor", "copyreg.__newobj__", "copyreg.__newobj_ex__"))
 _SCALARS = (str, int, float, bool, bytes, type(None), GlobalName)
@@ -86,7 +86,7 @@ class PickleStack:
             raise UnsupportedContentError(
                 f"the pickle takes more than {MAX_WORK} steps to read", offset=self.base + self.at
             )
-        if before // _CHECK_EVERY != self.work // _CHECK_EVERY:
+        if before // CHECK_EVERY != self.work // CHECK_EVERY:
             self._monitor.check()
 
     # Bytes
@@ -98,6 +98,13 @@ class PickleStack:
         found = self.raw[self.at : end]
         self.at = end
         return found
+
+    def _byte(self) -> int:
+        at = self.at
+        if at >= len(self.raw):
+            raise self._short("a byte")
+        self.at = at + 1
+        return self.raw[at]
 
     def _number(self, size: int) -> int:
         return int.from_bytes(self._take(size), "little")

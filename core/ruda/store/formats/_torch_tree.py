@@ -18,7 +18,7 @@ from ruda.store.index import TreeNode
 
 ROOT_KEY = "<root>"
 MAX_DEPTH = 1000
-FREE_STEPS = 200_000
+FREE_STEPS = 20_000
 STEPS_PER_WORK = 4
 MAX_KEY_CHARS = 256 << 20
 SHOWN_VALUES = 64

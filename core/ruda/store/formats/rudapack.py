@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ruda.errors import HeaderError, OffsetError, TruncatedFileError, UnsupportedContentError
@@ -20,7 +21,7 @@ from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import MAX_RANK, FileRange, count_elements
 from ruda.store.format import located
 from ruda.store.formats import _cbor
-from ruda.store.index import TensorIndex
+from ruda.store.index import LazySnapshots, TensorIndex
 from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import DType
 
@@ -90,13 +91,15 @@ class RudapackFormat:
         extra: dict[str, Any] = {"layout": layout, "data_start": base}
         if scalars := _scalars(_section(root, "scalars")):
             extra["scalars"] = scalars
-        return TensorIndex.of(
-            (_snapshot(d, file, base) for d in found),
+        return TensorIndex(
+            snapshots=LazySnapshots(
+                {d.key: d for d in found}, lambda _, d: _snapshot(d, file, base)
+            ),
             format=self.name,
             path=file.path,
-            metadata=_metadata(_section(root, "metadata")),
+            metadata=MappingProxyType(_metadata(_section(root, "metadata"))),
             notes=_notes(root, found, base, file.size),
-            extra=extra,
+            extra=MappingProxyType(extra),
             closers=(file.close,),
         )
 

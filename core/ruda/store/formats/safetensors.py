@@ -7,9 +7,11 @@ Everything that the format's description forbids is refused: a header that does 
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -22,9 +24,9 @@ from ruda.errors import (
 )
 from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile
-from ruda.store.filerange import MAX_RANK, FileRange, count_elements
+from ruda.store.filerange import MAX_ELEMENTS, MAX_RANK, FileRange, count_elements
 from ruda.store.format import located
-from ruda.store.index import TensorIndex
+from ruda.store.index import LazySnapshots, TensorIndex
 from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import DType
 
@@ -35,7 +37,7 @@ _LENGTH = struct.Struct("<Q")
 _U64_END = 1 << 64
 
 
-class _Entry(msgspec.Struct, frozen=True):
+class _Entry(msgspec.Struct, frozen=True, gc=False):
     dtype: str
     shape: tuple[int, ...]
     data_offsets: tuple[int, int]
@@ -69,12 +71,18 @@ class SafetensorsFormat:
         raw = self._header_bytes(file)
         entries, metadata = parse_header(raw)
         monitor.check()
-        snapshots = _snapshots(entries, file, 8 + len(raw))
-        return TensorIndex.of(
-            snapshots,
+        base = 8 + len(raw)
+
+        def make(key: str, entry: _Entry) -> TensorSnapshot:
+            start, end = entry.data_offsets
+            dtype = _dtype(key, entry.dtype)
+            return FileRange(file, base + start, end - start, dtype, entry.shape).snapshot(key)
+
+        return TensorIndex(
+            snapshots=LazySnapshots(_checked(entries, file, base), make),
             format=self.name,
             path=file.path,
-            metadata=metadata,
+            metadata=MappingProxyType(metadata),
             closers=(file.close,),
         )
 
@@ -161,15 +169,16 @@ def _metadata(piece: msgspec.Raw) -> dict[str, str]:
         raise HeaderError(f"{METADATA_KEY} may only map text to text: {error}", offset=8) from None
 
 
-def _snapshots(entries: Mapping[str, _Entry], file: ByteFile, base: int) -> list[TensorSnapshot]:
-    """Snapshots in data order, after proving that the ranges tile the rest of the file."""
-    ordered = sorted(entries.items(), key=_range)
+def _checked(entries: Mapping[str, _Entry], file: ByteFile, base: int) -> dict[str, _Entry]:
+    """The entries in data order, after proving that their ranges tile the rest of the file."""
+    ordered = dict(sorted(entries.items(), key=_range))
     position, previous = 0, ""
-    found: list[TensorSnapshot] = []
-    for key, entry in ordered:
+    bits: dict[str, int] = {}
+    for key, entry in ordered.items():
         start, end = entry.data_offsets
-        dtype = _dtype(key, entry.dtype)
-        _check_size(key, entry, dtype)
+        if entry.dtype not in bits:
+            bits[entry.dtype] = _dtype(key, entry.dtype).bits
+        _check_size(key, entry, bits[entry.dtype])
         if start != position:
             what = "overlaps" if start < position else "leaves a hole after"
             before = repr(previous) if previous else "the header"
@@ -178,9 +187,8 @@ def _snapshots(entries: Mapping[str, _Entry], file: ByteFile, base: int) -> list
                 offset=base + start if start < file.size else None,
             )
         position, previous = end, key
-        found.append(FileRange(file, base + start, end - start, dtype, entry.shape).snapshot(key))
     _check_end(position, previous, file, base)
-    return found
+    return ordered
 
 
 def _range(item: tuple[str, _Entry]) -> tuple[int, int]:
@@ -197,23 +205,28 @@ def _dtype(key: str, tag: str) -> DType:
     return dtype
 
 
-def _check_size(key: str, entry: _Entry, dtype: DType) -> None:
+def _check_size(key: str, entry: _Entry, bits: int) -> None:
     start, end = entry.data_offsets
     if start < 0 or end < start or end >= _U64_END:
         raise OffsetError(f"{key!r} has the impossible range {start} to {end}", offset=8)
-    if entry.shape and min(entry.shape) < 0:
+    shape = entry.shape
+    if len(shape) > MAX_RANK:
+        raise HeaderError(f"{key!r} has {len(shape)} axes, the limit is {MAX_RANK}", offset=8)
+    if shape and min(shape) < 0:
         raise HeaderError(f"{key!r} has a negative size in its shape", offset=8)
-    if len(entry.shape) > MAX_RANK:
-        raise HeaderError(f"{key!r} has {len(entry.shape)} axes, the limit is {MAX_RANK}", offset=8)
-    bits = dtype.bits * count_elements(entry.shape, repr(key))
-    if bits % 8:
+    total = bits * math.prod(shape)
+    if total == 0 or total >= MAX_ELEMENTS:
+        count_elements(shape, repr(key))
+    if total % 8:
         raise OffsetError(
-            f"{key!r} has {bits} bits of {dtype}, which do not end on a byte boundary", offset=8
-        )
-    if bits // 8 != end - start:
-        raise OffsetError(
-            f"{key!r} has {end - start} bytes, but {dtype} {list(entry.shape)} needs {bits // 8}",
+            f"{key!r} has {total} bits of {_dtype(key, entry.dtype)}, which do not end on a byte "
+            "boundary",
             offset=8,
+        )
+    if total // 8 != end - start:
+        wanted = f"{_dtype(key, entry.dtype)} {list(shape)}"
+        raise OffsetError(
+            f"{key!r} has {end - start} bytes, but {wanted} needs {total // 8}", offset=8
         )
 
 
