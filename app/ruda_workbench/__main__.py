@@ -9,6 +9,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from ruda_workbench.display import no_display
+
 
 def parser() -> argparse.ArgumentParser:
     """The arguments."""
@@ -33,18 +35,6 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def no_display() -> str | None:
-    """Why no window can be shown here; None where one can."""
-    if sys.platform in ("win32", "darwin") or os.environ.get("QT_QPA_PLATFORM"):
-        return None
-    if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
-        return None
-    return (
-        "ruda-workbench: there is no display (DISPLAY and WAYLAND_DISPLAY are not set); "
-        "use --screenshot FILE to get a picture of the window, or the command ruda instead"
-    )
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the workbench; the process's exit code."""
     options = parser().parse_args(arguments)
@@ -52,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     problem = no_display()
     if problem is not None:
-        sys.stderr.write(problem + "\n")
+        sys.stderr.write(f"ruda-workbench: {problem}\n")
         return 2
     try:
         from PySide6 import QtWidgets  # noqa: F401 - asked for before anything else is

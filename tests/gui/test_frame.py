@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QAbstractButton, QLineEdit, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLineEdit, QMenu, QTableView, QWidget
 from pytestqt.qtbot import QtBot
 
 from ruda.progress import Progress
@@ -32,6 +32,15 @@ def test_every_action_has_title_group_and_icon(window: MainWindow) -> None:
     records = window.book.records()
     assert len(records) > 20
     assert [a.id for a in records if not a.title or not a.group or a.icon not in drawn] == []
+
+
+def test_the_menu_holds_every_action(window: MainWindow) -> None:
+    window.book.run("view.menu")
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    found = {a.objectName() for group in menu.findChildren(QMenu) for a in group.actions()}
+    menu.close()
+    assert found >= {action.id for action in window.book.records()}
 
 
 def test_no_two_actions_share_keys(window: MainWindow) -> None:

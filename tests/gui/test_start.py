@@ -12,7 +12,8 @@ import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 
-from ruda_workbench.__main__ import main, no_display
+from ruda_workbench import display
+from ruda_workbench.__main__ import main
 from ruda_workbench.shots import SCREENS, take_screen
 from ruda_workbench.storage import Storage
 from ruda_workbench.theme import colours
@@ -39,10 +40,31 @@ def test_without_a_display_one_sentence_is_said(project: Path) -> None:
     assert found.stderr.count("\n") == 1
 
 
-def test_a_display_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("missing", "answers", "sentence"),
+    [
+        pytest.param("", True, None, id="all is there"),
+        pytest.param("libxcb-icccm.so.4: no such file", True, "libxcb-icccm4", id="library"),
+        pytest.param("", False, "the display :0 does not answer", id="no server"),
+    ],
+)
+def test_a_display_is_tried_before_qt_is(
+    monkeypatch: pytest.MonkeyPatch, missing: str, answers: bool, sentence: str | None
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.delenv("QT_QPA_PLATFORM", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     monkeypatch.setenv("DISPLAY", ":0")
-    assert no_display() is None
+    monkeypatch.setattr(display, "_missing_library", lambda: missing)
+    monkeypatch.setattr(display, "_answers", lambda: answers)
+    found = display.no_display()
+    assert found is None if sentence is None else found is not None and sentence in found
+
+
+def test_a_server_that_is_not_there_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISPLAY", "127.0.0.1:987")
+    if sys.platform == "linux":
+        assert display._answers() is False
 
 
 def test_the_self_test_is_green(project: Path) -> None:

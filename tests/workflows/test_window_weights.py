@@ -318,6 +318,11 @@ def test_half_precision_is_saved_and_verified(
         weights.convert.model.cell(r, 6).text for r in range(weights.convert.model.rowCount())
     }
     assert effects == {"all in range", ""}
+    weights.convert.table.select_row(0)
+    settled()
+    found = weights.inspector().inspection
+    assert found is not None
+    assert (found.key, found.halves) == ("conv1.weight", ())
     weights.ask_save()
     sheet = open_sheet()
     out = tmp_path / "half.bpk"
@@ -518,6 +523,35 @@ def test_a_save_that_is_stopped_leaves_the_old_file(
     settled()
     assert path.read_bytes() == before
     assert sorted(p.name for p in path.parent.glob("*.safetensors*")) == [path.name]
+
+
+def test_a_closed_recipe_can_be_brought_back(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    window.open_paths([make_file(WRAPPED)])
+    settled()
+    weights.diff.rules.add_draft(RuleDraft(r"^module\.", ""))
+    settled()
+    window.book.run("file.close")
+    (notice,) = window.notices.notices
+    assert (notice.title, notice.buttons[0][0]) == ("made.safetensors was closed", "Bring it back")
+    notice.buttons[0][1]()
+    settled()
+    assert [r.pattern for r in weights.watch.document.recipe.remap.rules] == [r"^module\."]
+
+
+def test_a_missing_row_says_what_the_model_expects(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    window.open_paths([make_file({"fc2.bias": (10,)})])
+    settled()
+    weights.choose_target("digits")
+    settled()
+    weights.reveal("conv1.bias")
+    panel = weights.inspector()
+    assert panel.shown_key == ""
+    assert panel._missing_key.text() == "conv1.bias"
+    assert panel._missing_note.text().startswith("Nothing in the source")
 
 
 @pytest.mark.cases

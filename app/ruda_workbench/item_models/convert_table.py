@@ -44,9 +44,10 @@ class ConvertTableModel(CellModel):
 
     def show_counts(self, counts: Mapping[str, CastCounts]) -> None:
         """Show what casting did to the values, by the family of the key."""
-        self.beginResetModel()
         self._counts = counts
-        self.endResetModel()
+        if self._lines:
+            last = self.index(len(self._lines) - 1, EFFECT)
+            self.dataChanged.emit(self.index(0, EFFECT), last)
 
     def row_total(self) -> int:
         """Number of lines."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from ruda.progress import Monitor, track
 from ruda.session import JobFailure, SavePlanPage, counted, size_text
-from ruda.store import TensorIndex, fold, read_with_counts
+from ruda.store import TensorIndex, TensorSnapshot, fold, read_with_counts
 from ruda.tensor import CastCounts
 from ruda_workbench import recipe_operations as edits
 from ruda_workbench.context import Context
@@ -22,6 +24,8 @@ from ruda_workbench.widgets.buttons import Segments, Switch, push_button
 from ruda_workbench.widgets.data_table import DataTable
 from ruda_workbench.widgets.labels import ElidedLabel, label, set_role
 
+MEMBERS = 100
+"""Tensors of a line that the inspector can step through."""
 DEFAULT_KEEP = "BatchNorm"
 
 
@@ -41,7 +45,12 @@ def scan_casts(view: TensorIndex, monitor: Monitor) -> dict[str, CastCounts]:
 
 
 class ConvertPanel(QWidget):
-    """Edits the cast of the recipe and shows what becomes of every family."""
+    """Edits the cast of the recipe and shows what becomes of every family.
+
+    ``selected`` carries the converted tensors of the chosen line.
+    """
+
+    selected = Signal(object)
 
     def __init__(self, context: Context, watch: DocumentWatch) -> None:
         super().__init__()
@@ -67,6 +76,7 @@ class ConvertPanel(QWidget):
         self.model = ConvertTableModel()
         self.model.setParent(self)
         self.table.setModel(self.model)
+        self.table.row_shown.connect(self._row_shown)
         inner.addWidget(self.table)
         column.addWidget(card, 1)
 
@@ -142,7 +152,10 @@ class ConvertPanel(QWidget):
         self._view = view
         self.scan.setEnabled(cast is not None)
         self.banner.show_text("warning", "")
+        row = self.table.currentIndex().row()
         self.model.show_lines(() if laid.plan is None else laid.plan.lines)
+        if self.isVisible():
+            self.table.select_row(max(0, row))
         self._summary.set_text("" if laid.plan is None else _sizes(document.index, laid.plan))
         notes = () if laid.plan is None else laid.plan.notes
         if notes and cast is not None:
@@ -177,6 +190,25 @@ class ConvertPanel(QWidget):
         )
         set_role(self.keep, "invalid", bool(problem))
         self.banner.show_text("error", problem)
+
+    def select_again(self) -> None:
+        """Tell which line is chosen; the first where none was."""
+        row = self.table.currentIndex().row()
+        if row < 0 and self.model.rowCount():
+            self.table.select_row(0)
+        else:
+            self._row_shown(row)
+
+    def _row_shown(self, place: int) -> None:
+        found: tuple[TensorSnapshot, ...] = ()
+        if self._view is not None and 0 <= place < len(self.model.lines):
+            line = self.model.lines[place]
+            if line.count == 1:
+                found = (self._view[line.key],)
+            else:
+                same = (s for s in self._view.values() if fold(s.key) == line.key)
+                found = tuple(islice((s for s in same if s.dtype.label == line.dtype), MEMBERS))
+        self.selected.emit(found)
 
     def _scan(self) -> None:
         view = self._view

@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
 )
 
 from ruda.progress import Monitor
-from ruda.session import InspectorPage, JobFailure, inspector_page
-from ruda.store import TensorSnapshot
+from ruda.session import InspectorPage, JobFailure, inspector_page, shape_text
+from ruda.store import DiffRow, TensorSnapshot
 from ruda_workbench.context import Context
 from ruda_workbench.inspection import Inspection, inspect
 from ruda_workbench.item_models.values_grid import ValuesGridModel
@@ -61,6 +61,7 @@ class InspectorPanel(QWidget):
         self._pages = QStackedWidget()
         outer.addWidget(self._pages)
         self._pages.addWidget(self._empty())
+        missing = self._missing()
         body = QWidget()
         self._pages.addWidget(body)
         column = QVBoxLayout(body)
@@ -81,16 +82,30 @@ class InspectorPanel(QWidget):
         self._tab_pages.addWidget(self._heat())
         self._tab_pages.addWidget(self._values())
         column.addWidget(self._tab_pages, 1)
+        self._pages.addWidget(missing)
 
     def _empty(self) -> QWidget:
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(Space.L, Space.L, Space.L, Space.L)
-        self._nothing = text = label(CHOOSE, role="dim", wrap=True)
+        text = label(CHOOSE, role="dim", wrap=True)
         text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(1)
         column.addWidget(text)
         column.addStretch(2)
+        return page
+
+    def _missing(self) -> QWidget:
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(Space.L, Space.M, Space.L, Space.M)
+        column.setSpacing(Space.M)
+        self._missing_key = ElidedLabel(font=mono_font(bold=True))
+        self._missing_facts = Facts()
+        self._missing_note = label(role="missing", wrap=True)
+        for widget in (self._missing_key, self._missing_facts, self._missing_note):
+            column.addWidget(widget)
+        column.addStretch(1)
         return page
 
     def _head(self) -> QVBoxLayout:
@@ -195,9 +210,21 @@ class InspectorPanel(QWidget):
 
     # Showing
 
-    def show_pairs(self, pairs: Sequence[Pair], nothing: str = CHOOSE) -> None:
-        """Show these tensors, the first of them now; ``nothing`` is said where there are none."""
-        self._nothing.setText(nothing)
+    def show_missing(self, row: DiffRow) -> None:
+        """Show what a model expects and a file does not have."""
+        self.show_pairs(())
+        target = row.target
+        self._missing_key.set_text(row.key)
+        self._missing_note.setText(f"{row.reason[:1].upper()}{row.reason[1:]}.")
+        if target is not None:
+            facts = [("shape", shape_text(target.shape)), ("type", target.dtype.label)]
+            facts += [("module", " › ".join(c.partition(":")[2] or c for c in row.containers))]
+            facts += [("closest", near.key) for near in row.nearest[:1]]
+            self._missing_facts.show_facts(tuple(facts))
+        self._pages.setCurrentIndex(2)
+
+    def show_pairs(self, pairs: Sequence[Pair]) -> None:
+        """Show these tensors, the first of them now."""
         keys = [pair[0].key for pair in pairs]
         if keys and keys == [pair[0].key for pair in self._pairs]:
             self._pairs = tuple(pairs)

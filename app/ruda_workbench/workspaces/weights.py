@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from ruda.models import architectures
 from ruda.session import Changes, Document, TargetChoice, counted, size_text, steps_text
-from ruda.store import DiffRow, available_formats
+from ruda.store import DiffRow, TensorSnapshot, available_formats
 from ruda_workbench import operations, save_operations
 from ruda_workbench.action_book import Action
 from ruda_workbench.context import Context
@@ -108,6 +108,7 @@ class WeightsWorkspace(Workspace):
         self.chooser.picked.connect(self.choose_target)
         self.tensors.selected.connect(self._keys_selected)
         self.diff.selected.connect(self._rows_selected)
+        self.convert.selected.connect(self._converted_selected)
         self.watch.switched.connect(self._switched)
         self.watch.tabled.connect(self._tabled)
         self.watch.laid_anew.connect(self._laid)
@@ -321,9 +322,12 @@ class WeightsWorkspace(Workspace):
             elif row.source is not None:
                 pairs.append((row.source, None))
         if rows and not pairs:
-            self._inspector.show_pairs((), f"{rows[0].key}\n\n{rows[0].reason}")
+            self._inspector.show_missing(rows[0])
         else:
             self._inspector.show_pairs(pairs)
+
+    def _converted_selected(self, snapshots: Sequence[TensorSnapshot]) -> None:
+        self._inspector.show_pairs(tuple((snapshot, None) for snapshot in snapshots))
 
     def _select_again(self) -> None:
         if self.views.value == "diff":
@@ -332,6 +336,8 @@ class WeightsWorkspace(Workspace):
         elif self.views.value == "tensors":
             row = self.tensors.model.row(self.tensors.table.currentIndex().row())
             self._keys_selected(() if row is None else row.keys)
+        else:
+            self.convert.select_again()
 
     # Gestures of the welcome page
 
