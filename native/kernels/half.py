@@ -83,13 +83,25 @@ def _to_f16_in_range(words, sums, out):
 
 
 def _to_bf16(words, out):
+    """Rounds what is not NaN; least and greatest as ``_range``, for the price of no second pass."""
+    least = np.int32(0x7FFFFFFF)
+    greatest = np.int32(0)
+    for i in range(words.shape[0]):
+        size = words[i] & np.int32(0x7FFFFFFF)
+        greatest = max(greatest, size)
+        least = min(least, (size - np.int32(1)) & np.int32(0x7FFFFFFF))
+        word = np.uint32(words[i])
+        odd = (word >> np.uint32(16)) & np.uint32(1)
+        out[i] = np.uint16((word + np.uint32(0x7FFF) + odd) >> np.uint32(16))
+    return least, greatest
+
+
+def _keep_nan(words, out):
+    """NaN stays NaN, a quiet one: rounding could have made it an infinity or a number."""
     for i in range(words.shape[0]):
         word = np.uint32(words[i])
-        top = word >> np.uint32(16)
-        rounded = (word + np.uint32(0x7FFF) + (top & np.uint32(1))) >> np.uint32(16)
-        is_nan = np.uint32(0) - np.uint32((word & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000))
-        # Cutting the payload off could leave an infinity: make the NaN a quiet one.
-        out[i] = np.uint16(rounded ^ ((rounded ^ (top | np.uint32(0x40))) & is_nan))
+        if (word & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000):
+            out[i] = np.uint16((word >> np.uint32(16)) | np.uint32(0x40))
 
 
 def narrow_f16(words, values, out, scratch_words, scratch_values):
@@ -122,8 +134,9 @@ def narrow_bf16(words, out):
     for at in range(0, n, BLOCK):
         end = min(at + BLOCK, n)
         part = words[at:end]
-        least, greatest = _range(part)
-        _to_bf16(part, out[at:end])
+        least, greatest = _to_bf16(part, out[at:end])
+        if greatest > np.int32(0x7F800000):
+            _keep_nan(part, out[at:end])
         if greatest > np.int32(0x7F7F7FFF):
             overflow += _above(part, np.int32(0x7F7F7FFF)) - _above(part, np.int32(0x7F7FFFFF))
         if least < np.int32(0x7F7FFF):

@@ -35,6 +35,10 @@ Work = Callable[[], object]
 SIZES = {"4K": 1 << 12, "1M": 1 << 20, "16M": 1 << 24}
 SHORTEST = 2e-4
 """Seconds that one turn lasts at least; fast work is repeated within it."""
+LONGEST = 5.0
+"""Who takes longer on the first turn has only that one."""
+ROUNDS = 5
+"""Turns that everybody else has at least."""
 
 
 @dataclass(frozen=True)
@@ -278,11 +282,10 @@ def measure(case: Case, threads: int, seconds: float) -> dict[str, float]:
         fastest[name] = turn(work, 1)
         times[name] = max(1, int(SHORTEST / max(fastest[name], 1e-7)))
     case.check()
-    # The first turn of whoever takes very long is its only one.
-    quick = {name: who for name, who in taking_part.items() if fastest[name] < seconds / 2}
+    turning = {name: who for name, who in taking_part.items() if fastest[name] < LONGEST}
     rounds, end = 0, time.perf_counter() + seconds
-    while rounds < 5 or time.perf_counter() < end:
-        for name, (ready, work) in quick.items():
+    while rounds < ROUNDS or time.perf_counter() < end:
+        for name, (ready, work) in turning.items():
             ready()
             fastest[name] = min(fastest[name], turn(work, times[name]))
         rounds += 1

@@ -19,6 +19,8 @@ F32 = np.dtype(np.float32)
 F16 = np.dtype(np.float16)
 BF16 = np.dtype(ml_dtypes.bfloat16)
 U16 = np.dtype(np.uint16)
+_U32 = np.dtype(np.uint32)
+_I32 = np.dtype(np.int32)
 
 _SCRATCH = 1024
 """Items of scratch for ``narrow_f16``: its BLOCK."""
@@ -74,7 +76,7 @@ def widen_f16(words: Array, out: Array | None = None) -> Array:
 
     def piece(cut: slice) -> None:
         part = target[cut]
-        _half.widen_f16(take_plain(source[cut]).view(U16), part.view(np.uint32), part)
+        _half.widen_f16(take_plain(source[cut]).view(U16), part.view(_U32), part)
 
     in_pieces(piece, source.size, item_bytes=6)
     return result
@@ -87,7 +89,7 @@ def widen_bf16(words: Array, out: Array | None = None) -> Array:
     """
     given = take_array(words, "words", (BF16, U16))
     result = take_out(out, given.shape, (F32,), given)
-    source, target = take_flat(given), result.reshape(-1).view(np.uint32)
+    source, target = take_flat(given), result.reshape(-1).view(_U32)
 
     def piece(cut: slice) -> None:
         _half.widen_bf16(take_plain(source[cut]).view(U16), target[cut])
@@ -99,13 +101,13 @@ def widen_bf16(words: Array, out: Array | None = None) -> Array:
 def _piece_to_f16(values: Array, out: Array) -> tuple[int, int, int]:
     scratch = np.empty(_SCRATCH, np.float32)
     counts: tuple[int, int, int] = _half.narrow_f16(
-        values.view(np.int32), values, out, scratch.view(np.uint32), scratch
+        values.view(_I32), values, out, scratch.view(_U32), scratch
     )
     return counts
 
 
 def _piece_to_bf16(values: Array, out: Array) -> tuple[int, int, int]:
-    counts: tuple[int, int, int] = _half.narrow_bf16(values.view(np.int32), out)
+    counts: tuple[int, int, int] = _half.narrow_bf16(values.view(_I32), out)
     return counts
 
 
@@ -123,5 +125,8 @@ def _narrow(
         return narrow(take_plain(source[cut]), target[cut])
 
     losses = in_pieces(piece, source.size, item_bytes=6)
-    counts = NarrowCounts(*map(sum, zip(*losses, strict=True)))
+    if len(losses) == 1:
+        counts = NarrowCounts(*losses[0])
+    else:
+        counts = NarrowCounts(*(sum(each) for each in zip(*losses, strict=True)))
     return (result if result.dtype == kind else result.view(kind)), counts
