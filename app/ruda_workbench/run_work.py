@@ -17,6 +17,7 @@ from ruda.session import (
     batch_page,
     evaluate,
     load_model,
+    mistakes_page,
     run_choice,
 )
 
@@ -59,6 +60,8 @@ class DatasetAnswer:
     question: Question
     loaded: LoadedModel
     evaluation: Evaluation
+    mistakes: BatchPage
+    """The items that were taken for another class."""
 
 
 def run_one(question: Question, loaded: LoadedModel | None, monitor: Monitor) -> BatchAnswer:
@@ -83,8 +86,10 @@ def run_one(question: Question, loaded: LoadedModel | None, monitor: Monitor) ->
 def run_all(question: Question, loaded: LoadedModel | None, monitor: Monitor) -> DatasetAnswer:
     """Run every item. Raises as ``run_one``, and ItemError for an item that cannot be read."""
     model = loaded or _load(question, monitor)
-    found = evaluate(model, question.opened.dataset, monitor=monitor)
-    return DatasetAnswer(question, model, found)
+    dataset = question.opened.dataset
+    found = evaluate(model, dataset, monitor=monitor)
+    mistakes = mistakes_page(found, dataset, monitor=monitor)
+    return DatasetAnswer(question, model, found, mistakes)
 
 
 def _load(question: Question, monitor: Monitor) -> LoadedModel:

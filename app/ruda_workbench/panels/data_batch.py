@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from ruda.session import BatchChoice, BatchPage, count_text
 from ruda_workbench import data_operations
 from ruda_workbench.context import Context
 from ruda_workbench.item_models.batch_grid import BatchGridModel
-from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.buttons import Switch, icon_button
 from ruda_workbench.widgets.labels import ElidedLabel, label
+from ruda_workbench.widgets.number_field import NumberField
 from ruda_workbench.widgets.tile_grid import TileGrid
 
 MOST_PER_BATCH = 1024
 MOST_SEED = 2**31 - 1
 DEFAULT_SEED = 42
-
-
-def number_field(name: str, title: str, low: int, high: int) -> QSpinBox:
-    """A field for a whole number, without arrows; the arrow keys step it all the same."""
-    made = QSpinBox()
-    made.setObjectName(name)
-    made.setAccessibleName(title)
-    made.setToolTip(title)
-    made.setRange(low, high)
-    made.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
-    made.setKeyboardTracking(False)
-    made.setAlignment(Qt.AlignmentFlag.AlignRight)
-    made.lineEdit().setProperty("bare", True)  # the frame is the box's
-    digits = max(3, min(6, len(str(high))))
-    made.setFixedWidth(QFontMetrics(text_font()).horizontalAdvance("0" * digits) + 26)
-    return made
 
 
 class Pager(QWidget):
@@ -48,13 +31,13 @@ class Pager(QWidget):
         row.setSpacing(Space.S)
         self.back = icon_button("chevron-left", "Batch before  Page Up", "data.back")
         self.ahead = icon_button("chevron-right", "Next batch  Page Down", "data.ahead")
-        self.number = number_field("data.batch", "Number of the batch", 1, 1)
+        self.number = NumberField("data.batch", "Number of the batch", 1, 1, digits=5)
         self._total = label(role="dim")
-        self.per_batch = number_field("data.size", "Items in a batch", 1, MOST_PER_BATCH)
+        self.per_batch = NumberField("data.size", "Items in a batch", 1, MOST_PER_BATCH)
         self.shuffle = Switch("Shuffle", "data.shuffle")
         self._seed_word = label("with seed", role="dim")
-        self.seed = number_field("data.seed", "Seed of the order", 0, MOST_SEED)
-        self.seed.setValue(DEFAULT_SEED)
+        self.seed = NumberField("data.seed", "Seed of the order", 0, MOST_SEED, digits=6)
+        self.seed.show_value(DEFAULT_SEED)
         self._span = ElidedLabel(ink="dim")
         self._span.setObjectName("data.span")
         for widget in (label("Batch", role="dim"), self.back, self.number, self.ahead, self._total):
@@ -72,10 +55,10 @@ class Pager(QWidget):
     def _connect(self) -> None:
         self.back.clicked.connect(self._back)
         self.ahead.clicked.connect(self._ahead)
-        self.number.valueChanged.connect(self._number)
-        self.per_batch.valueChanged.connect(self._size)
+        self.number.changed.connect(self._number)
+        self.per_batch.changed.connect(self._size)
         self.shuffle.toggled.connect(self._order)
-        self.seed.valueChanged.connect(self._order)
+        self.seed.changed.connect(self._order)
 
     @property
     def span(self) -> str:
@@ -84,18 +67,15 @@ class Pager(QWidget):
 
     def show_choice(self, batch: BatchChoice, batches: int) -> None:
         """Show which batch is looked at, telling no one."""
-        fields = (self.number, self.per_batch, self.shuffle, self.seed)
-        for field in fields:
-            field.blockSignals(True)
-        self.number.setMaximum(batches)
-        self.number.setValue(batch.number + 1)
+        self.number.set_range(1, batches)
+        self.number.show_value(batch.number + 1)
         self._total.setText(f"of {count_text(batches)}")
-        self.per_batch.setValue(batch.size)
+        self.per_batch.show_value(batch.size)
+        self.shuffle.blockSignals(True)
         self.shuffle.setChecked(batch.shuffle is not None)
+        self.shuffle.blockSignals(False)
         if batch.shuffle is not None:
-            self.seed.setValue(batch.shuffle)
-        for field in fields:
-            field.blockSignals(False)
+            self.seed.show_value(batch.shuffle)
         self._seed_word.setVisible(batch.shuffle is not None)
         self.seed.setVisible(batch.shuffle is not None)
         self.back.setEnabled(batch.number > 0)
@@ -120,7 +100,7 @@ class Pager(QWidget):
 
     def _order(self) -> None:
         on = self.shuffle.isChecked()
-        data_operations.shuffle(self._context, self.seed.value() if on else None)
+        data_operations.shuffle(self._context, self.seed.value if on else None)
 
 
 class BatchPanel(QWidget):

@@ -30,7 +30,7 @@ class DataHead(QWidget):
         sentence.setSpacing(6)
         self._title = ElidedLabel(font=text_font(Type.TITLE, bold=True))
         self._title.setObjectName("data.title")
-        self._title.setMinimumHeight(30)
+        self._title.setMinimumHeight(24)
         self._count = ElidedLabel(font=text_font(Type.TITLE), ink="dim")
         self._count.setObjectName("data.count")
         self.split = Picker("data.split", "Part of the dataset", quiet=True)

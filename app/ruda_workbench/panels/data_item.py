@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHeaderView, QStackedWidget, QTableView, QVBoxLayout, QWidget
 
 from ruda.progress import Monitor
-from ruda.session import BatchRun, ItemPage, JobFailure, item_page
+from ruda.session import BatchRun, Evaluation, ItemPage, JobFailure, item_page
 from ruda_workbench.context import Context
 from ruda_workbench.item_models.values_grid import ValuesGridModel
 from ruda_workbench.qt_jobs import Latest
@@ -62,7 +62,7 @@ class ItemPanel(QWidget):
         self._problem.setObjectName(f"{self._name}.problem")
         self._picture = PictureView(f"{self._name}.picture")
         self._facts = Facts()
-        self._verdict = label(role="caption")
+        self._verdict = label(font=text_font(bold=True), wrap=True)
         self._verdict.setObjectName(f"{self._name}.verdict")
         self._scores = ScoreBars(f"{self._name}.scores")
         self._caption = label("Values", role="caption")
@@ -71,7 +71,8 @@ class ItemPanel(QWidget):
         column.addWidget(self._facts)
         column.addWidget(self._caption)
         column.addWidget(self._values(), 1)
-        column.addStretch(0)
+        self._rest = QWidget()
+        column.addWidget(self._rest, 1)
         self._pages.addWidget(body)
 
     def _values(self) -> QTableView:
@@ -103,7 +104,7 @@ class ItemPanel(QWidget):
         self._nothing.setText(text)
         self._pages.setCurrentIndex(0)
 
-    def show_item(self, index: int, run: BatchRun | None = None) -> None:
+    def show_item(self, index: int, run: BatchRun | Evaluation | None = None) -> None:
         """Read and show an item; with ``run``, what the model said of it."""
         opened = self._context.session.dataset
         if opened is None or index < 0:
@@ -131,13 +132,15 @@ class ItemPanel(QWidget):
         self._problem.setVisible(bool(page.problem))
         self._picture.show_picture(page.picture, page.title)
         self._facts.show_facts(tuple((fact.label, fact.text) for fact in page.facts))
-        verdict = f": {page.verdict}" if page.verdict else ""
-        self._verdict.setText(f"Probabilities{verdict}")
+        self._verdict.setText(page.said)
         set_role(self._verdict, "role", {"right": "applied", "wrong": "error"}.get(page.verdict))
         self._verdict.setVisible(bool(page.scores))
         self._scores.show_scores(page.scores)
-        self._caption.setVisible(page.plane is not None)
-        self._grid.setVisible(page.plane is not None)
+        # Beside probabilities there is no room for the values; the Data screen shows them.
+        values = page.plane is not None and not page.scores
+        self._caption.setVisible(values)
+        self._grid.setVisible(values)
+        self._rest.setVisible(not values)
         whole = page.plane is None or page.plane.dtype.kind in "uib"
         self._grid.horizontalHeader().setDefaultSectionSize(26 if whole else 70)
         self._model.show_plane(page.plane)

@@ -1,23 +1,27 @@
-"""The whole dataset after a run: the figure, the confusion matrix and the worst mistakes."""
+"""The whole dataset after a run: the figure, the confusion matrix and the wrong items."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
-from ruda.session import RunPage
+from ruda.session import BatchPage, RunPage
+from ruda_workbench.item_models.batch_grid import BatchGridModel
 from ruda_workbench.panels.run_figure import FigureCard
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.buttons import push_button
 from ruda_workbench.widgets.confusion import ConfusionMatrix
-from ruda_workbench.widgets.labels import label
+from ruda_workbench.widgets.labels import ElidedLabel, label
+from ruda_workbench.widgets.tile_grid import TileGrid
 
 
 class RunDatasetPanel(QWidget):
-    """Figure card over the matrix with the mistakes beside it."""
+    """Figure card over the matrix with the wrong items beside it."""
 
     run_asked = Signal()
+    item_shown = Signal(int)
+    """Index of the wrong item that was chosen; -1 for none."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,22 +67,40 @@ class RunDatasetPanel(QWidget):
         left.addWidget(self.matrix, 1)
         row.addLayout(left, 1)
         right = QVBoxLayout()
-        right.setSpacing(Space.S)
-        right.addWidget(label("Most frequent mistakes", font=text_font(bold=True)))
-        self._worst = label(role="dim", wrap=True)
+        right.setSpacing(Space.XS)
+        self._wrong = ElidedLabel(font=text_font(bold=True))
+        self._wrong.setObjectName("run.wrong")
+        self._worst = ElidedLabel(ink="dim", elide=Qt.TextElideMode.ElideRight)
         self._worst.setObjectName("run.worst")
-        self._worst.setMinimumWidth(230)
-        right.addWidget(self._worst)
-        right.addStretch(1)
-        row.addLayout(right)
+        self._worst.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.model = BatchGridModel()
+        self.model.setParent(self)
+        self.grid = TileGrid("run.mistakes", "Wrong items", lines=2)
+        self.grid.setModel(self.model)
+        self.grid.tile_shown.connect(self._shown)
+        for widget in (self._wrong, self._worst):
+            right.addWidget(widget)
+        right.addWidget(self.grid, 1)
+        row.addLayout(right, 1)
         return page
 
     @property
     def worst(self) -> str:
-        """The mistakes that are listed."""
+        """The most frequent mistakes in words."""
         return self._worst.text()
 
-    def show_page(self, page: RunPage, *, running: bool, can_run: bool) -> None:
+    def current_item(self) -> int:
+        """Index of the wrong item that is chosen; -1 for none."""
+        tile = self.model.tile(self.grid.currentIndex().row())
+        return -1 if tile is None else tile.index
+
+    def _shown(self, row: int) -> None:
+        tile = self.model.tile(row)
+        self.item_shown.emit(-1 if tile is None else tile.index)
+
+    def show_page(
+        self, page: RunPage, mistakes: BatchPage | None, *, running: bool, can_run: bool
+    ) -> None:
         """Draw what is known of the whole dataset."""
         if page.dataset is not None:
             self.figure.show_figure(page.dataset)
@@ -89,8 +111,11 @@ class RunDatasetPanel(QWidget):
         view = page.confusion
         self._pages.setCurrentIndex(0 if view is None else 1)
         self.matrix.show_view(view)
-        if view is not None:
-            self._worst.setText("\n".join(view.worst) or "None: everything is right.")
+        self._wrong.set_text("" if mistakes is None else mistakes.title)
+        self._worst.set_text("" if view is None else " · ".join(view.worst))
+        self.model.show_page(mistakes)
+        if mistakes is not None and mistakes.tiles and not self.grid.currentIndex().isValid():
+            self.grid.select_row(0)
         known = page.dataset is not None
         words = "There are no labels to compare with." if known else ""
         self._words.setText("Progress is in the status line." if running else words)

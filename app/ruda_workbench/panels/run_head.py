@@ -33,7 +33,7 @@ class RunHead(QWidget):
         font = text_font(Type.TITLE, bold=True)
         self._weights = ElidedLabel(font=font)
         self._weights.setObjectName("run.weights")
-        self._weights.setMinimumHeight(30)
+        self._weights.setMinimumHeight(24)
         self._word = ElidedLabel("run as", font=text_font(Type.TITLE), ink="dim")
         self.model = Picker("run.model", "Model", quiet=True)
         self.model.setFont(font)

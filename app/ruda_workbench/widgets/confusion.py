@@ -42,13 +42,13 @@ class ConfusionMatrix(QWidget):
     def _label_width(self, names: tuple[str, ...]) -> float:
         metrics = QFontMetrics(text_font(Type.CAPTION + 1))
         widest = max((metrics.horizontalAdvance(name) for name in names), default=0)
-        return float(min(widest + Space.S, 120))
+        return float(min(max(widest, 24) + Space.S, 120))
 
     def _cells(self) -> tuple[QPointF, float]:
         """Upper left corner of the cells, and the side of one."""
         view = self._view
         names = () if view is None else view.names
-        left = CAPTION + self._label_width(names)
+        left = self._label_width(names)
         top = 2.0 * CAPTION
         room = min(self.width() - left, self.height() - top)
         side = min(float(LARGEST), room / max(1, len(names)))
@@ -65,13 +65,9 @@ class ConfusionMatrix(QWidget):
         small = text_font(Type.CAPTION)
         across = QRectF(corner.x(), 0, max(span, 80.0), CAPTION)
         draw_text(painter, across, "predicted", font=small, ink="dim")
-        painter.save()
-        painter.translate(0, corner.y() + span)
-        painter.rotate(-90)
-        down = QRectF(0, 0, max(span, 40.0), CAPTION)
+        down = QRectF(0, CAPTION, corner.x() - Space.S, CAPTION)
         right = Qt.AlignmentFlag.AlignRight
         draw_text(painter, down, "true", font=small, ink="dim", align=right)
-        painter.restore()
         if side >= 12:
             self._draw_names(painter, view, corner, side)
         self._draw_cells(painter, view, corner, side)
@@ -80,9 +76,9 @@ class ConfusionMatrix(QWidget):
         self, painter: QPainter, view: ConfusionView, corner: QPointF, side: float
     ) -> None:
         font, middle = text_font(Type.CAPTION + 1), Qt.AlignmentFlag.AlignHCenter
-        width = corner.x() - CAPTION - Space.S
+        width = corner.x() - Space.S
         for place, name in enumerate(view.names):
-            row = QRectF(CAPTION, corner.y() + place * side, width, side)
+            row = QRectF(0, corner.y() + place * side, width, side)
             right = Qt.AlignmentFlag.AlignRight
             draw_text(painter, row, name, font=font, ink="text", align=right)
             head = QRectF(corner.x() + place * side, CAPTION, side - GAP, CAPTION)

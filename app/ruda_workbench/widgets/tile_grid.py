@@ -16,9 +16,11 @@ from ruda_workbench.widgets.pictures import draw_picture
 
 ROOM = 84
 """Side of the square that a picture has; three device pixels for each of a 28 × 28 picture."""
-NARROWEST = ROOM + 2 * Space.M
+SIDE = Space.S + 1
+NARROWEST = ROOM + 2 * SIDE + Space.XS
 LINE = 17
-SCROLL_BAR = 12
+SCROLL_BAR = 18
+"""Room that Qt keeps free for the scroll bar, whether it is shown or not."""
 
 
 class TileDelegate(QStyledItemDelegate):
@@ -41,7 +43,8 @@ class TileDelegate(QStyledItemDelegate):
         tile: Tile | None = index.data(TILE_ROLE)
         if tile is None:
             return
-        cell = QRectF(option.rect).adjusted(2, 2, -2, -2)
+        cell = QRectF(option.rect).adjusted(2, 2, 0, -2)
+        cell.setWidth(ROOM + 2 * SIDE)
         focused = bool(option.state & QStyle.StateFlag.State_HasFocus)
         if option.state & QStyle.StateFlag.State_Selected:
             line = colour("accent")
@@ -50,7 +53,7 @@ class TileDelegate(QStyledItemDelegate):
                 draw_round(painter, cell.adjusted(1, 1, -1, -1), Radius.CONTROL - 1, line=line)
         elif option.state & QStyle.StateFlag.State_MouseOver:
             draw_round(painter, cell, Radius.CONTROL, fill=colour("hover"))
-        left = cell.center().x() - ROOM / 2
+        left = cell.left() + SIDE
         area = QRectF(left, cell.top() + Space.S - 2, ROOM, ROOM)
         self._paint_picture(painter, area, tile, index.data(PICTURE_ROLE))
         text = QRectF(left, area.bottom() + Space.XS, ROOM, LINE)
@@ -112,9 +115,11 @@ def _paint_said(painter: QPainter, area: QRectF, tile: Tile) -> None:
         return
     status = "applied" if tile.correct else "error"
     draw_mark(painter, mark_rect(below.left(), below.center().y(), 8), status, colour(status))
+    rest, font = below.adjusted(13, 0, 0, 0), text_font(Type.CAPTION)
     words = tile.verdict if tile.correct else f"{tile.verdict}, is {tile.label}"
-    rest = below.adjusted(13, 0, 0, 0)
-    draw_text(painter, rest, words, font=text_font(Type.CAPTION), ink=status)
+    if QFontMetrics(font).horizontalAdvance(words) > rest.width():
+        words = tile.verdict  # the tooltip and the inspector say the rest
+    draw_text(painter, rest, words, font=font, ink=status)
 
 
 class TileGrid(QListView):

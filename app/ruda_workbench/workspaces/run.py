@@ -91,6 +91,7 @@ class RunWorkspace(Workspace):
         self.banner.pressed.connect(self._show_diff)
         self.batch.strip.more_asked.connect(self._show_layers)
         self.batch.item_shown.connect(self._show_item)
+        self.dataset.item_shown.connect(self._show_item)
         self.views.chosen.connect(self.show_view)
         self.watch.changed.connect(self._draw)
         self.batch_watch.page_read.connect(self._draw)
@@ -103,8 +104,8 @@ class RunWorkspace(Workspace):
         return self._item
 
     def wants_inspector(self) -> bool:
-        """Only over the batch."""
-        return self._pages.currentIndex() == 1 and self.views.value == "batch"
+        """Unless something is missing."""
+        return self._pages.currentIndex() == 1
 
     def summary(self) -> str:
         """The setup in short."""
@@ -133,6 +134,7 @@ class RunWorkspace(Workspace):
         """Show the batch, the layers or the whole dataset."""
         self.views.choose(name)
         self._view_pages.setCurrentIndex([value for value, _ in VIEWS].index(name))
+        self._show_item()
         self.context.summary_changed.emit()
 
     def run_batch(self) -> None:
@@ -174,9 +176,13 @@ class RunWorkspace(Workspace):
     def _sample(self) -> None:
         operations.open_sample(self.context)
 
-    def _show_item(self, index: int) -> None:
-        run = None if self.watch.batch is None else self.watch.batch.run
-        self._item.show_item(index, run)
+    def _show_item(self, index: int = -1) -> None:
+        batch, dataset = self.watch.batch, self.watch.dataset
+        if self.views.value == "dataset":
+            evaluation = None if dataset is None else dataset.evaluation
+            self._item.show_item(self.dataset.current_item(), evaluation)
+        else:
+            self._item.show_item(self.batch.current_item(), None if batch is None else batch.run)
 
     # Drawing
 
@@ -197,8 +203,11 @@ class RunWorkspace(Workspace):
         tiles = self.batch_watch.page if answer is None else answer.page
         self.batch.show_page(page, tiles, running=watch.is_running_batch)
         self.layers.show_lines(page.layers)
-        self.dataset.show_page(page, running=watch.is_running_dataset, can_run=setup.can_run)
-        self._show_item(self.batch.current_item())
+        mistakes = None if watch.dataset is None else watch.dataset.mistakes
+        self.dataset.show_page(
+            page, mistakes, running=watch.is_running_dataset, can_run=setup.can_run
+        )
+        self._show_item()
         self.context.summary_changed.emit()
 
     def _show_banner(self, caution: str) -> None:
@@ -218,6 +227,23 @@ def _run_batch(workspace: RunWorkspace) -> None:
 
 def _run_dataset(workspace: RunWorkspace) -> None:
     workspace.run_dataset()
+
+
+def _show_batch(workspace: RunWorkspace) -> None:
+    _show(workspace, "batch")
+
+
+def _show_layers(workspace: RunWorkspace) -> None:
+    _show(workspace, "layers")
+
+
+def _show_dataset(workspace: RunWorkspace) -> None:
+    _show(workspace, "dataset")
+
+
+def _show(workspace: RunWorkspace, view: str) -> None:
+    workspace.context.workspace_wanted.emit("run")
+    workspace.show_view(view)
 
 
 RunWorkspace.ACTIONS = (
@@ -241,4 +267,9 @@ RunWorkspace.ACTIONS = (
         available=_can_try,
         words="evaluate accuracy confusion",
     ),
+    Action(
+        "run.predictions", "Show the predictions of the batch", _show_batch, "Run", icon="image"
+    ),
+    Action("run.layers", "Show the time per layer", _show_layers, "Run", icon="timer"),
+    Action("run.confusion", "Show the whole dataset's result", _show_dataset, "Run", icon="data"),
 )
