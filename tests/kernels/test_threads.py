@@ -34,13 +34,19 @@ def test_pieces_cover_everything_once_in_order(
     assert [i for cut in cuts for i in cut] == list(range(length))
 
 
-def test_one_piece_stays_in_the_calling_thread() -> None:
-    names = threads.in_pieces(lambda cut: threading.current_thread(), 10, item_bytes=4)
-    assert names == [threading.current_thread()]
+@pytest.mark.parametrize(("pieces", "shared"), [(1, False), (3, False), (4, True)])
+def test_only_several_pieces_leave_the_calling_thread(
+    pieces: int, shared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "PIECE_BYTES", 1)
+    set_thread_count(2)
+    where = threads.in_pieces(lambda cut: threading.current_thread(), pieces, item_bytes=1)
+    assert len(where) == pieces
+    assert (threading.current_thread() not in where) == shared
 
 
 def test_results_do_not_depend_on_the_count() -> None:
-    values = np.random.default_rng(3).standard_normal(3_000_000).astype(np.float32)
+    values = np.random.default_rng(3).standard_normal(5_000_000).astype(np.float32)
     results = []
     for count in (1, 2, 3):
         set_thread_count(count)
@@ -51,7 +57,7 @@ def test_results_do_not_depend_on_the_count() -> None:
 
 def test_several_callers_share_the_pool() -> None:
     set_thread_count(2)
-    values = np.random.default_rng(3).standard_normal(2_000_000).astype(np.float32)
+    values = np.random.default_rng(3).standard_normal(5_000_000).astype(np.float32)
     expected = moments(values)
     with ThreadPoolExecutor(4) as callers:
         assert list(callers.map(moments, [values] * 8)) == [expected] * 8

@@ -17,7 +17,9 @@ T = TypeVar("T")
 
 VARIABLE = "RUDA_THREADS"
 PIECE_BYTES = 4 << 20
-"""Bytes of one piece. Dispatch costs about 20 µs, work on a piece several hundred."""
+"""Bytes of one piece: work of several hundred microseconds."""
+FEWEST_SHARED = 4
+"""Pieces from which the pool is used: waking its threads costs as much as one or two of them."""
 MOST_BY_DEFAULT = 4
 """The kernels are bound by memory: more threads than this rarely help."""
 
@@ -84,15 +86,15 @@ def _shared_pool(count: int) -> ThreadPoolExecutor:
 def in_pieces(task: Callable[[slice], T], length: int, item_bytes: int) -> list[T]:
     """Results of ``task`` over consecutive slices that cover 0 … length, in order.
 
-    ``item_bytes`` is what one item reads and writes. One piece runs in the calling thread, several
-    run on the pool. The task must write only inside its own slice.
+    ``item_bytes`` is what one item reads and writes. A few pieces run in the calling thread,
+    more on the pool. The task must write only inside its own slice.
     """
     if 0 < length * item_bytes <= PIECE_BYTES:
         return [task(slice(0, length))]
     step = max(1, PIECE_BYTES // max(1, item_bytes))
     cuts = [slice(at, min(at + step, length)) for at in range(0, length, step)]
     count = thread_count()
-    if count == 1 or len(cuts) < 2:
+    if count == 1 or len(cuts) < FEWEST_SHARED:
         return [task(cut) for cut in cuts]
     pool = _shared_pool(count)
     try:
