@@ -12,7 +12,7 @@ from ruda.session import ValuesPage, count_text, number_text, values_page
 from ruda.store import TensorSnapshot
 from ruda.tensor import CastCounts, DType, TensorStats, cast, stats
 
-PLANE_BYTES = 64_000_000
+PLANE_BYTES = 16_000_000
 """Values of larger tensors are not kept for the grid."""
 BLOCK = 1 << 20
 

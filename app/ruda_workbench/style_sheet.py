@@ -22,9 +22,9 @@ QFrame[surface="popup"] {
     background: $raised; border: 1px solid $control_line; border-radius: ${card}px;
 }
 QFrame[surface="drop"] {
-    background: $panel; border: 1px dashed $control_line; border-radius: ${card}px;
+    background: $panel; border: 2px dashed $control_line; border-radius: ${card}px;
 }
-QFrame[surface="drop"][active="true"] { background: $tint; border: 1px dashed $accent; }
+QFrame[surface="drop"][active="true"] { background: $tint; border: 2px dashed $accent; }
 QFrame[surface="plain"] { background: transparent; border: 0; }
 QFrame[line="true"] { background: $hairline; border: 0; }
 
@@ -86,6 +86,7 @@ QLineEdit, QSpinBox, QDoubleSpinBox { min-height: ${inner}px; }
 QLineEdit:focus, QPlainTextEdit:focus, QSpinBox:focus { border-color: $accent; }
 QLineEdit[invalid="true"], QLineEdit[invalid="true"]:focus { border-color: $error; }
 QLineEdit:disabled { color: $faint; }
+QLineEdit#command { background: $sunken; }
 QLineEdit[bare="true"] { background: transparent; border: 0; padding: 0; }
 
 QAbstractScrollArea { background: transparent; border: 0; }
@@ -127,7 +128,6 @@ def style_sheet(c: Colours) -> str:
     """Style sheet of one colour set."""
     return _TEMPLATE.substitute(
         dict(c.items()),
-        field=c.sunken,
         card=Radius.CARD,
         control=Radius.CONTROL,
         tag=Radius.TAG,

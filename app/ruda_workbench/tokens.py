@@ -26,6 +26,7 @@ class Colours:
     panel: str
     raised: str
     sunken: str
+    field: str
     hairline: str
     control_line: str
     text: str
@@ -58,6 +59,7 @@ LIGHT = Colours(
     panel="#ffffff",
     raised="#ffffff",
     sunken="#f6f7f9",
+    field="#ffffff",
     hairline="#e3e6eb",
     control_line="#d5d9e0",
     text="#171a1f",
@@ -85,6 +87,7 @@ DARK = Colours(
     panel="#1b1f26",
     raised="#222731",
     sunken="#15181d",
+    field="#15181d",
     hairline="#2c323d",
     control_line="#363d4a",
     text="#e7eaf0",

@@ -13,7 +13,7 @@ from ruda_workbench.tokens import COLOURS, STATUS_NAMES, Scheme, mix
 
 LEAST_CONTRAST = 4.5
 LEAST_DISTANCE = 20.0
-GROUNDS = ("window", "panel", "raised", "sunken", "selection", "hover")
+GROUNDS = ("window", "panel", "raised", "sunken", "field", "selection", "hover")
 INKS = ("text", "dim", "accent", *STATUS_NAMES)
 PAIRS = [
     *itertools.product(INKS, GROUNDS),

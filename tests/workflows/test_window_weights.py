@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +17,9 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from ruda.progress import Monitor
-from ruda.session import JobState, RuleDraft, TargetChoice
+from ruda.session import JobState, RuleDraft, SaveOptions, TargetChoice, convert_command
 from ruda.store import Status, open_store
-from ruda_workbench import operations
+from ruda_workbench import operations, save_operations
 from ruda_workbench.dialogs.save_sheet import SaveSheet
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.self_test import make_green
@@ -343,6 +346,37 @@ def test_half_precision_is_saved_and_verified(
     assert notice.title.startswith("Saved half.bpk")
     assert "read back and compared" in notice.title
     assert not window.context.session.dirty
+
+
+def test_the_command_line_writes_the_same_bytes(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    settled: Settled,
+    make_file: MakeFile,
+    tmp_path: Path,
+    project: Path,
+) -> None:
+    path = make_file(WRAPPED)
+    operations.open_document(window.context, path, target=TargetChoice.of("digits"))
+    settled()
+    make_green(window)
+    weights.convert.choose("bf16")
+    settled()
+    here, there = tmp_path / "window" / "out.safetensors", tmp_path / "line" / "out.safetensors"
+    for out in (here, there):
+        out.parent.mkdir()
+    document, laid = weights.watch.document, weights.watch.current
+    assert document is not None
+    assert laid is not None
+    save_operations.save(window.context, document, laid.view, SaveOptions(here))
+    settled()
+    words = convert_command(document, SaveOptions(there))
+    env = {**os.environ, "PYTHONPATH": str(project / "core")}
+    done = subprocess.run(
+        [sys.executable, "-m", "ruda.cli", *words[1:]], env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert here.read_bytes() == there.read_bytes()
 
 
 def test_overwriting_is_asked_for(

@@ -19,7 +19,7 @@ class DiffTableModel(CellModel):
         Column("In the file", 120, shrinks=1),
         Column("", 14),
         Column("In the model", 120, shrinks=1),
-        Column("Shape", 80, shrinks=1),
+        Column("Shape", 170, shrinks=2),
         Column("Type", 34),
         Column("What happens", 160, shrinks=2),
     )

@@ -35,7 +35,7 @@ Pair = tuple[TensorSnapshot, TensorSnapshot | None]
 """A tensor as it will be, and as the file has it where that differs."""
 
 CHOOSE = "Choose a tensor to see its facts and values."
-KEPT = 32
+KEPT = 8
 """Inspections that are remembered."""
 
 

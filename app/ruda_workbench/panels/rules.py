@@ -32,7 +32,7 @@ from ruda_workbench.widgets.rule_row import RuleRow
 
 AT_ONCE = 5_000
 """Keys up to which the effect of the rules is worked out without a job."""
-OPEN_HEIGHT = 240
+OPEN_HEIGHT = 272
 COMMIT_AFTER = 900
 """Milliseconds without a key after which what was typed becomes an edit."""
 
@@ -120,6 +120,7 @@ class RulesCard(QFrame):
         self._list_column.addWidget(self._no_rules)
         self._list_column.addStretch(1)
         area = QScrollArea()
+        self._area = area
         area.setWidgetResizable(True)
         area.setWidget(self._list)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -286,6 +287,11 @@ class RulesCard(QFrame):
         self.set_open(on=True)
         self._show_drafts((*self.drafts, RuleDraft("", "")))
         self._rows[-1].pattern.setFocus()
+        QTimer.singleShot(0, self, self._show_last)  # once the new row has its place
+
+    def _show_last(self) -> None:
+        if self._rows:
+            self._area.ensureWidgetVisible(self._rows[-1], 0, Space.S)
 
     def add_draft(self, draft: RuleDraft) -> None:
         """Add a rule as one edit."""

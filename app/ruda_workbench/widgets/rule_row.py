@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from ruda.session import RuleDraft, RuleLine
@@ -46,7 +46,9 @@ class RuleRow(QWidget):
         row.addWidget(up)
         row.addWidget(down)
         row.addWidget(remove)
-        self._effect = ElidedLabel(font=text_font(Type.CAPTION), ink="dim")
+        self._effect = ElidedLabel(
+            font=text_font(Type.CAPTION), ink="dim", elide=Qt.TextElideMode.ElideRight
+        )
         self._effect.setObjectName(f"rule.{number}.effect")
         effect = QHBoxLayout()
         effect.setContentsMargins(42, 0, 0, 0)
