@@ -76,8 +76,8 @@ def _run(options: argparse.Namespace) -> int:
     storage = Storage(options.config or default_folder())
     window = build_window(app, storage, theme=options.theme)
     catch_faults(window)
-    if not options.fresh and not options.sample and not options.files:
-        restore_session(window)
+    if not options.fresh:
+        restore_session(window, only_crashed=bool(options.sample or options.files))
     window.show()
     if options.sample:
         operations.open_sample(window.context)

@@ -45,13 +45,12 @@ def build_window(app: QApplication, storage: Storage, *, theme: str | None = Non
     return window
 
 
-def restore_session(window: MainWindow) -> None:
-    """Open what was open last, as the settings say."""
+def restore_session(window: MainWindow, *, only_crashed: bool = False) -> None:
+    """Open what was open last, as the settings say; what a crash left is brought back always."""
     storage = window.context.storage
-    if not storage.settings.restore_session:
-        return
     state, crashed = storage.last_session()
-    if state is not None:
+    wanted = crashed or (storage.settings.restore_session and not only_crashed)
+    if state is not None and wanted:
         window.restore_geometry_text(state.geometry)
         operations.restore(window.context, state, crashed=crashed)
         if state.documents or state.dataset:

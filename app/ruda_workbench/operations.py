@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from ruda.progress import Monitor
+from ruda.errors import RudaError
+from ruda.progress import Monitor, track
 from ruda.session import (
     Document,
     DocumentState,
@@ -22,6 +23,9 @@ from ruda.session import (
 from ruda.store import Recipe, TensorIndex, open_store
 from ruda_workbench import assets, data_operations
 from ruda_workbench.context import Context
+
+Found = list[tuple[DocumentState, TensorIndex | RudaError]]
+"""Documents of a session with their files, or why a file was refused."""
 
 
 def open_document(
@@ -149,14 +153,9 @@ def open_sample(context: Context) -> None:
 
 
 def restore(context: Context, state: SessionState, *, crashed: bool) -> None:
-    """Open again what a state names; files that are gone are said in one notice."""
-    gone: list[str] = []
-    notes: list[str] = []
-    for kept in state.documents:
-        if not Path(kept.path).exists():
-            gone.append(Path(kept.path).name)
-            continue
-        notes.extend(_reopen(context, kept))
+    """Open again what a state names, in its order; what is gone or refused is said."""
+    present = [kept for kept in state.documents if Path(kept.path).exists()]
+    gone = [Path(kept.path).name for kept in state.documents if kept not in present]
     if state.dataset is not None:
         folder, split = Path(state.dataset), state.dataset_split
         if folder.exists():
@@ -165,8 +164,8 @@ def restore(context: Context, state: SessionState, *, crashed: bool) -> None:
             gone.append(folder.name)
     if gone:
         context.notify("warning", "Not found any more", ", ".join(gone))
-    for note in notes:
-        context.notify("warning", "A recipe was not restored", note)
+    if present:
+        _reopen(context, present, state)
     if crashed and state.documents:
         context.notify(
             "info",
@@ -175,14 +174,37 @@ def restore(context: Context, state: SessionState, *, crashed: bool) -> None:
         )
 
 
-def _reopen(context: Context, kept: DocumentState) -> Sequence[str]:
-    recipe, note = recipe_of_state(kept)
-    open_document(
-        context,
-        Path(kept.path),
-        recipe=recipe,
-        target=target_of_state(kept),
-        top_level_key=kept.top_level_key,
-        remember=False,
-    )
-    return [note] if note else []
+def _reopen(context: Context, kept: Sequence[DocumentState], state: SessionState) -> None:
+    def work(monitor: Monitor) -> Found:
+        found: Found = []
+        for each in track(kept, monitor, "files", len(kept)):
+            try:
+                key = each.top_level_key
+                found.append((each, open_store(each.path, top_level_key=key, monitor=monitor)))
+            except RudaError as error:
+                found.append((each, error))
+        return found
+
+    def done(found: Found) -> None:
+        wanted = None if state.active is None else state.documents[state.active]
+        front: int | None = None
+        for each, index in found:
+            if isinstance(index, RudaError):
+                name = Path(each.path).name
+                context.notify("error", f"{name} was not opened", str(index))
+                continue
+            recipe, note = recipe_of_state(each)
+            if note:
+                context.notify("warning", "A recipe was not restored", note)
+            opened = context.session.open(
+                Path(each.path),
+                index,
+                recipe=recipe,
+                target=target_of_state(each),
+                top_level_key=each.top_level_key,
+            )
+            front = opened.id if each is wanted else front
+        if front is not None:
+            context.session.activate(front)
+
+    context.jobs.start("Opening the last session", work, owner=context, done=done)

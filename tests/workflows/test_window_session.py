@@ -31,9 +31,9 @@ def edit(window: MainWindow, path: Path) -> None:
     settle(window)
 
 
-def again(qapp: QApplication, storage: Storage) -> MainWindow:
+def again(qapp: QApplication, storage: Storage, *, only_crashed: bool = False) -> MainWindow:
     window = build_window(qapp, Storage(storage.folder), theme="light")
-    restore_session(window)
+    restore_session(window, only_crashed=only_crashed)
     window.show()
     settle(window)
     return window
@@ -60,12 +60,43 @@ def test_a_session_comes_back(
     let_go(second)
 
 
+def test_documents_come_back_in_order_and_the_front_one_in_front(
+    qapp: QApplication, window: MainWindow, storage: Storage, make_file: Callable[..., Path]
+) -> None:
+    for name in ("a", "b", "c"):
+        window.open_paths([make_file(SHAPES, f"{name}.safetensors")])
+        settle(window)
+    window.context.session.activate(window.context.session.documents[1].id)
+    window.close()
+    second = again(qapp, storage)
+    session = second.context.session
+    assert [d.name for d in session.documents] == [f"{n}.safetensors" for n in "abc"]
+    assert session.active is not None
+    assert session.active.name == "b.safetensors"
+    let_go(second)
+
+
+def test_a_file_that_was_broken_since_is_said(
+    qapp: QApplication, window: MainWindow, storage: Storage, make_file: Callable[..., Path]
+) -> None:
+    paths = [make_file(SHAPES, name) for name in ("good.safetensors", "bad.safetensors")]
+    for path in paths:
+        window.open_paths([path])
+        settle(window)
+    window.close()
+    paths[1].write_bytes(b"")
+    second = again(qapp, storage)
+    assert [d.name for d in second.context.session.documents] == ["good.safetensors"]
+    assert [n.title for n in second.notices.notices] == ["bad.safetensors was not opened"]
+    let_go(second)
+
+
 def test_a_crash_loses_no_recipe(
     qapp: QApplication, window: MainWindow, storage: Storage, make_file: Callable[..., Path]
 ) -> None:
     edit(window, make_file(SHAPES))
     window._keep_recovery()  # the timer of the last edit
-    second = again(qapp, storage)
+    second = again(qapp, storage, only_crashed=True)
     document = second.context.session.active
     assert document is not None
     assert not document.recipe.is_identity

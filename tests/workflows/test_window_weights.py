@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
@@ -18,7 +19,7 @@ from pytestqt.qtbot import QtBot
 
 from ruda.progress import Monitor
 from ruda.session import JobState, RuleDraft, SaveOptions, TargetChoice, convert_command
-from ruda.store import Status, open_store
+from ruda.store import Status, TensorIndex, TensorSnapshot, open_store, save
 from ruda_workbench import operations, save_operations
 from ruda_workbench.dialogs.save_sheet import SaveSheet
 from ruda_workbench.main_window import MainWindow
@@ -170,6 +171,67 @@ def test_the_inspector_reads_the_chosen_tensor(
     assert found.stats.minimum == float(values.min())
     np.testing.assert_array_equal(found.plane, values)
     assert dict(found.halves).keys() == {"as f16", "as bf16"}
+
+
+ODD = [
+    pytest.param(np.float32(1.5).reshape(()), id="scalar"),
+    pytest.param(np.zeros((0,), np.float32), id="empty"),
+    pytest.param(np.zeros((3, 0, 2), np.float32), id="empty axis"),
+    pytest.param(np.array([True, False]), id="bool"),
+    pytest.param(np.array([[-(1 << 62), 5]], np.int64), id="i64"),
+    pytest.param(np.arange(5, dtype=np.uint8), id="u8"),
+    pytest.param(np.array([1, np.inf], np.float16), id="f16"),
+    pytest.param(np.array([1, np.nan], ml_dtypes.bfloat16), id="bf16"),
+    pytest.param(np.array([1, 2], ml_dtypes.float8_e4m3fn), id="f8"),
+    pytest.param(np.full(4, np.nan, np.float32), id="all NaN"),
+    pytest.param(np.full((2, 2), 3e38, np.float32), id="constant and large"),
+    pytest.param(np.zeros((2, 3, 4, 5, 6), np.float32), id="five axes"),
+]
+
+
+@pytest.mark.parametrize("values", ODD)
+def test_odd_tensors_are_inspected(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    settled: Settled,
+    tmp_path: Path,
+    values: np.ndarray,
+) -> None:
+    path = tmp_path / "odd.safetensors"
+    odd = TensorSnapshot.from_array("odd", values)
+    save(TensorIndex.of([odd], format="safetensors"), path)
+    window.open_paths([path])
+    settled()
+    weights.reveal("odd")
+    settled()
+    panel = weights.inspector()
+    found = panel.inspection
+    assert found is not None, panel._scan_note.text()
+    assert found.stats.count == values.size
+    for tab in ("heat", "values", "overview"):
+        panel.tabs.button(tab).click()
+        window.grab()
+
+
+def test_a_large_tensor_waits_for_a_click(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    settled: Settled,
+    make_file: MakeFile,
+    qtbot: QtBot,
+) -> None:
+    window.context.storage.change(statistics_limit=0)
+    window.open_paths([make_file(DIGITS)])
+    settled()
+    weights.reveal("fc1.weight")
+    settled()
+    panel = weights.inspector()
+    assert panel.inspection is None
+    assert panel._scan.text() == "Compute (51.2 kB)"
+    qtbot.mouseClick(panel._scan, Qt.MouseButton.LeftButton)
+    settled()
+    assert panel.inspection is not None
+    assert not panel._scan.isVisible()
 
 
 def test_a_file_is_brought_to_green_and_back(
