@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 
 from ruda.progress import Monitor
-from ruda.session import BatchPage, JobFailure, batch_page
+from ruda.session import BatchChoice, BatchPage, JobFailure, OpenDataset, batch_page
 from ruda_workbench.context import Context
 from ruda_workbench.qt_jobs import Latest
 
@@ -20,7 +20,7 @@ class BatchWatch(QObject):
         super().__init__(parent)
         self._context = context
         self._question = Latest(context.jobs, self)
-        self._asked: object = None
+        self._asked: tuple[OpenDataset | None, BatchChoice] | None = None
         self.page: BatchPage | None = None
         self.problem = ""
 
@@ -35,10 +35,11 @@ class BatchWatch(QObject):
         wanted = (opened, batch)
         if wanted == self._asked:
             return
+        if self._asked is None or self._asked[0] is not opened:
+            self._question.drop()
+            self._take(None)  # nothing of another dataset may stay in sight
         self._asked = wanted
         if opened is None:
-            self._question.drop()
-            self._take(None)
             return
         dataset = opened.dataset
 

@@ -33,14 +33,12 @@ class BatchGridModel(QAbstractListModel):
         return self._page
 
     def show_page(self, page: BatchPage | None) -> None:
-        """Show another batch; the same items with other words keep their pictures."""
+        """Show another batch; where the indices are the same, the chosen one stays chosen."""
         before, self._page = self._page, page
         tiles = () if page is None else page.tiles
         same = before is not None and page is not None and before.indices == page.indices
         if same and len(tiles) == len(self._tiles):
-            self._pictures = {
-                row: image for row, image in self._pictures.items() if tiles[row].image is not None
-            }
+            self._pictures = {}
             self._tiles = tiles
             if tiles:
                 self.dataChanged.emit(self.index(0), self.index(len(tiles) - 1))

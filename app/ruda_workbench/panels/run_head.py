@@ -67,11 +67,13 @@ class RunHead(QWidget):
     def show_setup(self, setup: RunSetup, *, running_batch: bool, running_dataset: bool) -> None:
         """Draw another setup; while something runs its button says so."""
         self._running = running_dataset
-        self._weights.set_text(setup.weights or "No weights")
+        self._weights.set_text(setup.weights or "Run a model")
         self._word.setVisible(bool(setup.weights))
         self.model.setVisible(bool(setup.weights))
         self.model.show_value(setup.model, setup.model or "choose a model")
         self._facts.set_text(setup.facts)
+        self.run.setVisible(bool(setup.weights))
+        self.whole.setVisible(bool(setup.weights))
         self.run.setEnabled(setup.can_run and not running_batch)
         self.whole.setEnabled(running_dataset or setup.can_run)
         text = "Stop" if running_dataset else "Run the whole dataset"

@@ -95,4 +95,4 @@ class PictureView(QWidget):
         draw_round(painter, area, Radius.CONTROL, fill=colour("sunken"), line=colour("hairline"))
         if self._image is not None:
             painter.setPen(Qt.PenStyle.NoPen)
-            draw_picture(painter, area.adjusted(3, 3, -3, -3), self._image)
+            draw_picture(painter, area.adjusted(2, 2, -2, -2), self._image)

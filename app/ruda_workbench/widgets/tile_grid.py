@@ -202,7 +202,9 @@ class TileGrid(QListView):
 
     def _reset(self) -> None:
         self.scrollToTop()
-        self.tile_shown.emit(-1)
+        model = self.model()
+        if model is None or not model.rowCount():
+            self.tile_shown.emit(-1)
 
     def _current(self, current: QModelIndex, _previous: QModelIndex) -> None:
         self.tile_shown.emit(current.row() if current.isValid() else -1)
