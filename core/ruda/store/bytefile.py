@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import stat
 import threading
 import weakref
 from collections.abc import Iterator
@@ -30,6 +31,11 @@ class ByteFile:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         try:
+            if not stat.S_ISREG(mode := os.stat(self.path).st_mode) and not stat.S_ISDIR(mode):
+                raise FileAccessError(
+                    "is a pipe or a device, and a file is needed; save it to disk first",
+                    path=self.path,
+                )
             self._file = open(self.path, "rb", buffering=0)  # noqa: SIM115 - closed by close()
             self.size = os.fstat(self._file.fileno()).st_size
         except FileNotFoundError as error:
@@ -40,6 +46,8 @@ class ByteFile:
             raise FileAccessError(
                 "is a folder, and a file is needed; name the file inside it", path=self.path
             ) from error
+        except FileAccessError:
+            raise
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
             raise FileAccessError(f"cannot be opened: {why}", path=self.path) from error
@@ -54,11 +62,6 @@ class ByteFile:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def __del__(self) -> None:
-        # An index that nobody closed lets go of its file when it is dropped, without a warning.
-        if hasattr(self, "_file"):
-            self.close()
 
     @property
     def closed(self) -> bool:

@@ -100,10 +100,16 @@ def test_what_cannot_be_opened_says_why(tmp_path, name, sentence):
         ByteFile(tmp_path / name)
 
 
+def test_a_device_is_refused_before_it_is_waited_for():
+    with pytest.raises(FileAccessError, match=r"is a pipe or a device|cannot be opened"):
+        ByteFile(os.devnull)
+
+
 def test_a_file_that_may_not_be_read_says_so(tmp_path, monkeypatch):
     def refuse(*_args, **_kwargs):
         raise PermissionError(13, "Permission denied")
 
+    (tmp_path / "locked").touch()
     monkeypatch.setattr("builtins.open", refuse)
     with pytest.raises(FileAccessError, match=r"cannot be opened: Permission denied"):
         ByteFile(tmp_path / "locked")
