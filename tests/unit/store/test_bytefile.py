@@ -1,7 +1,6 @@
 """Random access to files: both ways of reading give the same bytes, and say what went wrong."""
 
 import gc
-import gc
 import os
 import threading
 import warnings
