@@ -38,6 +38,7 @@ from ruda_workbench.tokens import Scheme, Size, Space
 from ruda_workbench.widgets.buttons import icon_button, push_button
 from ruda_workbench.widgets.command_field import CommandField
 from ruda_workbench.widgets.document_tabs import DocumentTabs
+from ruda_workbench.widgets.drop_veil import DropVeil
 from ruda_workbench.widgets.logo import Logo
 from ruda_workbench.widgets.notices import Notice, NoticeStack
 from ruda_workbench.widgets.rail import Rail
@@ -75,6 +76,7 @@ class MainWindow(QMainWindow):
         self._keep.timeout.connect(self._keep_recovery)
         self._build()
         self.notices = NoticeStack(self)
+        self._veil = DropVeil(self)
         self._connect()
         self._stack.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.show_workspace(WORKSPACES[0].name)
@@ -394,9 +396,8 @@ class MainWindow(QMainWindow):
         self.open_paths([Path(url.toLocalFile()) for url in urls if url.isLocalFile()])
 
     def _dropping(self, *, active: bool) -> None:
-        hook = getattr(self.workspace(), "set_dropping", None)
-        if hook is not None:
-            hook(active=active)
+        self._veil.set_active(active=active)
+        self.workspace().set_dropping(active=active)
 
     # State
 

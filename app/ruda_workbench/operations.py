@@ -17,6 +17,7 @@ from ruda.session import (
     JobFailure,
     SessionState,
     TargetChoice,
+    listed,
     recipe_of_state,
     target_of_state,
 )
@@ -44,6 +45,12 @@ def open_document(
 
     def done(index: TensorIndex) -> None:
         context.session.open(path, index, recipe=recipe, target=target, top_level_key=top_level_key)
+        if index.unsafe:
+            context.notify(
+                "warning",
+                f"{path.name} asks for code, none of it was run",
+                f"Refused: {listed(index.unsafe)}. The tensors are read all the same.",
+            )
         context.folder = path.parent
         if remember:
             context.storage.remember(path)

@@ -12,8 +12,8 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent, QGuiApplication
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -89,6 +89,17 @@ def test_a_dropped_file_is_opened(
     assert weights.title.facts == "16 tensors · 58.0 kB · safetensors file · no recipe"
     assert [r.path for r in window.context.storage.recents] == [str(path)]
     assert weights.summary().startswith("16 tensors · 14 506 values")
+
+
+def test_a_file_that_hangs_over_the_window_is_shown(window: MainWindow, tmp_path: Path) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path / "x.pt"))])
+    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    copy = Qt.DropAction.CopyAction
+    window.dragEnterEvent(QDragEnterEvent(QPoint(9, 9), copy, data, left, none))
+    assert window._veil.isVisible()
+    window.dragLeaveEvent(QDragLeaveEvent())
+    assert not window._veil.isVisible()
 
 
 def test_the_table_is_searched_sorted_and_unfolded(
@@ -665,6 +676,19 @@ def test_a_real_checkpoint_is_loaded_by_the_adapter_alone(
     assert counts(weights) == {"applied": 18, "unused": 2}
     harmless = [line.what for line in weights.diff.page.lines if line.status is Status.UNUSED]
     assert all("harmless" in what for what in harmless)
+
+
+@pytest.mark.cases
+def test_a_pickle_that_asks_for_code_is_read_and_said(
+    window: MainWindow, settled: Settled, cases: Path
+) -> None:
+    window.open_paths([cases / "zoo" / "containers" / "full_module_custom_class.pt"])
+    settled()
+    (notice,) = window.notices.notices
+    title = "full_module_custom_class.pt asks for code, none of it was run"
+    assert (notice.kind, notice.title) == ("warning", title)
+    assert "__main__.Mlp" in notice.text
+    assert window.status._findings.text().endswith("findings")
 
 
 @pytest.mark.cases

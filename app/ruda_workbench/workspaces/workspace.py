@@ -51,6 +51,9 @@ class Workspace(QWidget):
     def open_path(self, path: Path) -> None:
         """Open a path that was accepted, in a job."""
 
+    def set_dropping(self, *, active: bool) -> None:
+        """Light up a drop zone while a file hangs over the window."""
+
     def focus_search(self) -> bool:
         """Give the focus to the search field (Ctrl+F); False where there is none."""
         return False
