@@ -6,6 +6,8 @@ that it makes untrue. Everything is made in jobs; whoever draws it listens to ``
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QObject, Signal
 
 from ruda.progress import Monitor
@@ -45,6 +47,8 @@ class RunWatch(QObject):
         self.batch: BatchAnswer | None = None
         self.dataset: DatasetAnswer | None = None
         self._failure: tuple[Question | None, str] = (None, "")
+        self._asked_batch: Question | None = None
+        self._asked_dataset: Question | None = None
 
     # What it is about
 
@@ -99,7 +103,7 @@ class RunWatch(QObject):
     def failure(self) -> str:
         """Why the last run of this question gave no answer; empty for none."""
         question, text = self._failure
-        return text if question == self.question else ""
+        return text if question is not None and question == self.question else ""
 
     # Following
 
@@ -117,6 +121,11 @@ class RunWatch(QObject):
             self.batch = None
         if self.dataset is not None and not self.dataset.question.same_dataset(question):
             self.dataset = None
+        if self.is_running_batch and self._asked_batch != question:
+            self._batch_question.drop()
+        asked = self._asked_dataset
+        if self.is_running_dataset and (asked is None or not asked.same_dataset(question)):
+            self._dataset_question.drop()
         self._compare()
         self.changed.emit()
 
@@ -193,6 +202,7 @@ class RunWatch(QObject):
         return None
 
     def _ask_batch(self, question: Question, setup: RunSetup) -> None:
+        self._asked_batch = question
         loaded = self._loaded(question)
 
         def work(monitor: Monitor) -> BatchAnswer:
@@ -204,9 +214,11 @@ class RunWatch(QObject):
             self.changed.emit()
 
         stopped = self.changed.emit
-        self._batch_question.ask(f"Running {setup.model}", work, done, self._failed, stopped)
+        failed = partial(self._failed, question)
+        self._batch_question.ask(f"Running {setup.model}", work, done, failed, stopped)
 
     def _ask_dataset(self, question: Question, setup: RunSetup) -> None:
+        self._asked_dataset = question
         loaded = self._loaded(question)
 
         def work(monitor: Monitor) -> DatasetAnswer:
@@ -218,10 +230,11 @@ class RunWatch(QObject):
             self.changed.emit()
 
         title = f"Running {setup.model} on the dataset"
-        self._dataset_question.ask(title, work, done, self._failed, self.changed.emit)
+        failed = partial(self._failed, question)
+        self._dataset_question.ask(title, work, done, failed, self.changed.emit)
 
-    def _failed(self, failure: JobFailure) -> None:
-        self._failure = (self.question, failure.summary)
-        if not failure.expected:
+    def _failed(self, question: Question, failure: JobFailure) -> None:
+        self._failure = (question, failure.summary)
+        if not failure.expected and question == self.question:
             self._context.fail("The model could not be run", failure)
         self.changed.emit()

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from ruda.data import InMemDataset
 from ruda.session import BatchPage, ConfusionView, LayerLine, Prediction, Score, batch_page
-from ruda_workbench.item_models.batch_grid import PICTURE_ROLE, TILE_ROLE, BatchGridModel
+from ruda_workbench.item_models.batch_grid import BatchGridModel
 from ruda_workbench.item_models.layer_table import (
     PARAMETERS,
     SHARE_ROLE,
@@ -27,7 +27,7 @@ from ruda_workbench.widgets.data_table import CELL_ROLE
 from ruda_workbench.widgets.number_field import NumberField
 from ruda_workbench.widgets.pictures import PictureView, picture_image, picture_size
 from ruda_workbench.widgets.score_bars import ScoreBars
-from ruda_workbench.widgets.tile_grid import TileGrid
+from ruda_workbench.widgets.tile_grid import PICTURE_ROLE, TILE_ROLE, TileGrid
 
 pytestmark = pytest.mark.gui
 

@@ -18,10 +18,10 @@ from ruda.data import DataLoader, Dataset, InMemDataset, StackBatcher, open_data
 from ruda.errors import ItemError
 from ruda.session import BatchChoice, JobState, OpenDataset, TargetChoice
 from ruda_workbench import data_operations, operations
-from ruda_workbench.item_models.batch_grid import PICTURE_ROLE
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.self_test import make_green
 from ruda_workbench.storage import Storage
+from ruda_workbench.widgets.tile_grid import PICTURE_ROLE
 from ruda_workbench.workspaces.data import DataWorkspace
 from ruda_workbench.workspaces.run import RunWorkspace
 from ruda_workbench.workspaces.weights import WeightsWorkspace

@@ -7,11 +7,9 @@ from PySide6.QtGui import QImage
 
 from ruda.session import BatchPage, Tile
 from ruda_workbench.widgets.pictures import picture_image
+from ruda_workbench.widgets.tile_grid import PICTURE_ROLE, TILE_ROLE
 
 Index = QModelIndex | QPersistentModelIndex
-
-TILE_ROLE = Qt.ItemDataRole.UserRole + 1
-PICTURE_ROLE = Qt.ItemDataRole.UserRole + 2
 
 _ROOT = QModelIndex()
 _FLAGS = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren

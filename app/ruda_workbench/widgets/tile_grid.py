@@ -8,12 +8,15 @@ from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOpti
 
 from ruda.session import Tile
 from ruda_workbench.icons import paint_icon
-from ruda_workbench.item_models.batch_grid import PICTURE_ROLE, TILE_ROLE
 from ruda_workbench.theme import colour, colours, text_font
 from ruda_workbench.tokens import Radius, Space, Type
 from ruda_workbench.widgets.painting import draw_mark, draw_round, draw_text, mark_rect
 from ruda_workbench.widgets.pictures import draw_picture
 
+TILE_ROLE = Qt.ItemDataRole.UserRole + 1
+"""The ``Tile`` of a row."""
+PICTURE_ROLE = Qt.ItemDataRole.UserRole + 2
+"""Its picture as a QImage; None where it has none."""
 ROOM = 84
 """Side of the square that a picture has; three device pixels for each of a 28 × 28 picture."""
 SIDE = Space.S + 1
@@ -123,7 +126,7 @@ def _paint_said(painter: QPainter, area: QRectF, tile: Tile) -> None:
 
 
 class TileGrid(QListView):
-    """Shows a ``BatchGridModel``; Page Up and Page Down ask for the batch before and after."""
+    """Shows a list of tiles; Page Up and Page Down ask for the batch before and after."""
 
     batch_asked = Signal(int)
     """-1 or 1: the batch before or after."""

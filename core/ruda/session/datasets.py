@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,13 +62,22 @@ class BatchChoice:
 
         Raises SettingError for a size below 1 or a seed out of range.
         """
-        from ruda.data import DataLoader, StackBatcher
+        from ruda.data import EpochPlan
 
         if not len(dataset):
             return ()
-        loader = DataLoader(dataset, StackBatcher(), batch_size=self.size, shuffle=self.shuffle)
-        batch = loader.plan(0)[self.within(len(dataset)).number]
-        return tuple(int(index) for index in np.asarray(batch))
+        plan = EpochPlan(0, _order(len(dataset), self.shuffle), self.size)
+        return tuple(plan[self.within(len(dataset)).number].tolist())
+
+
+@lru_cache(maxsize=2)
+def _order(length: int, seed: int | None) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The loader's order of its first epoch; kept, because every page of a dataset asks for it."""
+    from ruda.data import epoch_order
+
+    order = epoch_order(length, seed, 0)
+    order.flags.writeable = False
+    return order
 
 
 def read_dataset(path: Path, *, split: str | None = None, monitor: Monitor = SILENT) -> OpenDataset:
