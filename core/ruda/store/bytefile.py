@@ -185,3 +185,30 @@ class MemoryFile(ByteFile):
 
     def _ensure_map(self) -> mmap.mmap | None:
         return None
+
+
+class FilePart(ByteFile):
+    """A run of bytes of another file, read like a file of its own; the other one stays open."""
+
+    def __init__(self, whole: ByteFile, offset: int, size: int) -> None:
+        self.path = whole.path
+        self.size = size
+        self.bytes_read = 0
+        self._whole = whole
+        self._offset = offset
+        self._lock = threading.Lock()
+        self._map = None
+
+    @property
+    def closed(self) -> bool:
+        """True once the other file is closed."""
+        return self._whole.closed
+
+    def close(self) -> None:
+        """Do nothing: the other file is not this one's to close."""
+
+    def _read_some(self, position: int, buffer: memoryview) -> int:
+        return self._whole._read_some(self._offset + position, buffer)
+
+    def _ensure_map(self) -> mmap.mmap | None:
+        return None

@@ -15,6 +15,7 @@ from ruda.errors import (
 from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile
 from ruda.store.format import HEAD_BYTES, ModelFormat
+from ruda.store.formats.distributed import is_distributed, open_distributed
 from ruda.store.formats.numpy_files import NumpyFormat
 from ruda.store.formats.pytorch import PytorchFormat
 from ruda.store.formats.rudapack import RudapackFormat
@@ -68,6 +69,9 @@ def open_store(
     FormatError of its format.
     """
     path = Path(path)
+    folder = is_distributed(path)
+    if folder is not None:
+        return open_distributed(folder, monitor=monitor)
     if path.is_dir():
         path = weights_in(path)
     index = index_of(path)

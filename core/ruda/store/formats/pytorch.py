@@ -85,7 +85,7 @@ class PytorchFormat:
         file = ByteFile(path)
         try:
             with located(path):
-                found = self._read(file, monitor)
+                found = self.read(file, monitor)
                 if top_level_key is not None:
                     found.root = below(found.root, top_level_key, path)
                 return _index(found, file, self.name)
@@ -93,7 +93,8 @@ class PytorchFormat:
             file.close()
             raise
 
-    def _read(self, file: ByteFile, monitor: Monitor) -> Checkpoint:
+    def read(self, file: ByteFile, monitor: Monitor) -> Checkpoint:
+        """What the container of an open file gives. Raises FormatError without a path."""
         head = file.read_at(0, min(file.size, 512))
         if not head:
             raise TruncatedFileError("is empty (0 bytes); get the file again", offset=0)
@@ -208,7 +209,7 @@ def _snapshots(
         if isinstance(ref, SparseRef):
             made.append(_sparse(key, ref, found))
             continue
-        source = _source(key, ref, found)
+        source = source_of(key, ref, found)
         made.append(
             TensorSnapshot(
                 key=key,
@@ -223,7 +224,8 @@ def _snapshots(
     return made
 
 
-def _source(key: str, ref: TensorRef, found: Checkpoint) -> ViewSource:
+def source_of(key: str, ref: TensorRef, found: Checkpoint) -> ViewSource:
+    """Where the values of a tensor of this checkpoint come from."""
     storage = found.storages.get(ref.storage.key)
     if storage is None:
         raise HeaderError(f"{key!r} needs storage {ref.storage.key!r}, which is not in the file")
@@ -231,9 +233,9 @@ def _source(key: str, ref: TensorRef, found: Checkpoint) -> ViewSource:
 
 
 def _sparse(key: str, ref: SparseRef, found: Checkpoint) -> TensorSnapshot:
-    columns = None if ref.columns is None else _source(key, ref.columns, found)
+    columns = None if ref.columns is None else source_of(key, ref.columns, found)
     source = SparseSource(
-        ref, _source(key, ref.rows, found), columns, _source(key, ref.values, found)
+        ref, source_of(key, ref.rows, found), columns, source_of(key, ref.values, found)
     )
     return TensorSnapshot(
         key=key, dtype=ref.dtype, shape=ref.shape, nbytes=ref.nbytes, source=source
