@@ -3,14 +3,66 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ruda_workbench import operations
 from ruda_workbench.action_book import Action
 from ruda_workbench.context import Context
 
-if TYPE_CHECKING:
-    from ruda_workbench.main_window import MainWindow
+
+class CommandOpener(Protocol):
+    """The command field, as far as its action needs it."""
+
+    def open(self) -> None:
+        """Take the focus and offer everything."""
+
+
+class Searchable(Protocol):
+    """A workspace, as far as the frame's actions need it."""
+
+    def focus_search(self) -> bool:
+        """Give the focus to the search field."""
+
+
+class Frame(Protocol):
+    """The window, as far as its actions need it; it is ``MainWindow``."""
+
+    context: Context
+
+    @property
+    def command_opener(self) -> CommandOpener:
+        """The command field."""
+
+    def searchable(self) -> Searchable:
+        """The workspace in front."""
+
+    def ask_open(self) -> None:
+        """Ask for files."""
+
+    def ask_open_folder(self) -> None:
+        """Ask for a folder."""
+
+    def open_menu(self) -> None:
+        """Show every action."""
+
+    def toggle_theme(self) -> None:
+        """Light or dark."""
+
+    def choose_theme(self, choice: str) -> None:
+        """Hold a theme."""
+
+    def toggle_inspector(self) -> None:
+        """Show or hide it."""
+
+    def next_pane(self) -> None:
+        """Move the focus."""
+
+    def stop_job(self) -> None:
+        """Stop the job that is shown."""
+
+    def close(self) -> bool:
+        """Close the window."""
+
 
 CONTEXT_ACTIONS: tuple[Action[Context], ...] = (
     Action(
@@ -72,55 +124,55 @@ CONTEXT_ACTIONS: tuple[Action[Context], ...] = (
 )
 
 
-def _open(window: MainWindow) -> None:
+def _open(window: Frame) -> None:
     window.ask_open()
 
 
-def _open_folder(window: MainWindow) -> None:
+def _open_folder(window: Frame) -> None:
     window.ask_open_folder()
 
 
-def _command(window: MainWindow) -> None:
-    window.command.open()
+def _command(window: Frame) -> None:
+    window.command_opener.open()
 
 
-def _search(window: MainWindow) -> None:
-    window.workspace().focus_search()
+def _search(window: Frame) -> None:
+    window.searchable().focus_search()
 
 
-def _menu(window: MainWindow) -> None:
+def _menu(window: Frame) -> None:
     window.open_menu()
 
 
-def _theme(window: MainWindow) -> None:
+def _theme(window: Frame) -> None:
     window.toggle_theme()
 
 
-def _system_theme(window: MainWindow) -> None:
+def _system_theme(window: Frame) -> None:
     window.choose_theme("system")
 
 
-def _inspector(window: MainWindow) -> None:
+def _inspector(window: Frame) -> None:
     window.toggle_inspector()
 
 
-def _panes(window: MainWindow) -> None:
+def _panes(window: Frame) -> None:
     window.next_pane()
 
 
-def _stop(window: MainWindow) -> None:
+def _stop(window: Frame) -> None:
     window.stop_job()
 
 
-def _has_job(window: MainWindow) -> bool:
+def _has_job(window: Frame) -> bool:
     return bool(window.context.jobs.running)
 
 
-def _quit(window: MainWindow) -> None:
+def _quit(window: Frame) -> None:
     window.close()
 
 
-WINDOW_ACTIONS: tuple[Action[MainWindow], ...] = (
+WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
     Action("file.open", "Open…", _open, "File", icon="open", keys="Ctrl+O", words="weights file"),
     Action(
         "file.open-folder",

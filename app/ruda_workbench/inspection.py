@@ -82,5 +82,6 @@ def _half(flat: Array, target: DType, monitor: Monitor) -> str:
         if finite.size:
             worst = max(worst, float(finite.max()))
     error_text = "exact" if worst == 0 else f"±{number_text(float(f'{worst:.2g}'))}"
-    text = f"{error_text}, overflow {count_text(counts.overflow)}"
-    return f"{text}, underflow {count_text(counts.underflow)}" if counts.underflow else text
+    if counts.underflow and not counts.overflow:
+        return f"{error_text}, underflow {count_text(counts.underflow)}"
+    return f"{error_text}, overflow {count_text(counts.overflow)}"

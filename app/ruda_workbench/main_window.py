@@ -34,9 +34,9 @@ from ruda_workbench.actions import CONTEXT_ACTIONS, WINDOW_ACTIONS
 from ruda_workbench.context import Context
 from ruda_workbench.icons import icon
 from ruda_workbench.item_models.command_list import Entry, find, find_keys
+from ruda_workbench.panels.command_field import CommandField
 from ruda_workbench.tokens import Scheme, Size, Space
 from ruda_workbench.widgets.buttons import icon_button, push_button
-from ruda_workbench.widgets.command_field import CommandField
 from ruda_workbench.widgets.document_tabs import DocumentTabs
 from ruda_workbench.widgets.drop_veil import DropVeil
 from ruda_workbench.widgets.logo import Logo
@@ -183,6 +183,15 @@ class MainWindow(QMainWindow):
         self.logo.clicked.connect(self.open_menu)
 
     # Workspaces
+
+    @property
+    def command_opener(self) -> CommandField:
+        """The command field."""
+        return self.command
+
+    def searchable(self) -> Workspace:
+        """The workspace in front."""
+        return self.workspace()
 
     def workspace(self, name: str = "") -> Workspace:
         """A workspace by its name; the one in front without."""
@@ -363,7 +372,9 @@ class MainWindow(QMainWindow):
             self._workspaces[taker].open_path(path)
 
     def ask_open(self) -> None:
-        """Ask for files and open them."""
+        """Ask for what the workspace in front opens: files of weights, unless it has its own."""
+        if self.workspace().ask_open():
+            return
         found, _ = QFileDialog.getOpenFileNames(
             self,
             "Open",

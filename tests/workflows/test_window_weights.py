@@ -1,10 +1,7 @@
-"""Stories of the Weights workspace, told through the window."""
+"""Stories of the Weights workspace, told through the window: opening, looking, jobs."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,22 +10,19 @@ import ml_dtypes
 import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QGuiApplication
-from PySide6.QtWidgets import QApplication
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from pytestqt.qtbot import QtBot
 
 from ruda.progress import Monitor
-from ruda.session import JobState, RuleDraft, SaveOptions, TargetChoice, convert_command
-from ruda.store import Status, TensorIndex, TensorSnapshot, open_store, save
-from ruda_workbench import operations, save_operations
-from ruda_workbench.dialogs.save_sheet import SaveSheet
+from ruda.session import JobState
+from ruda.store import TensorIndex, TensorSnapshot, open_store, save
 from ruda_workbench.main_window import MainWindow
-from ruda_workbench.self_test import make_green
 from ruda_workbench.workspaces.weights import WeightsWorkspace
 
 pytestmark = pytest.mark.gui
 
 Settled = Callable[[], None]
+
 MakeFile = Callable[..., Path]
 
 DIGITS = {
@@ -49,6 +43,7 @@ DIGITS = {
     "fc2.weight": (10, 32),
     "fc2.bias": (10,),
 }
+
 WRAPPED = {f"module.{key}": shape for key, shape in DIGITS.items()}
 
 
@@ -72,10 +67,32 @@ def counts(weights: WeightsWorkspace) -> dict[str, int]:
     return {chip.status.value: chip.count for chip in page.chips if chip.count}
 
 
-def open_sheet() -> SaveSheet:
-    sheet = QApplication.activeModalWidget()
-    assert isinstance(sheet, SaveSheet)
-    return sheet
+ODD = [
+    pytest.param(np.float32(1.5).reshape(()), id="scalar"),
+    pytest.param(np.zeros((0,), np.float32), id="empty"),
+    pytest.param(np.zeros((3, 0, 2), np.float32), id="empty axis"),
+    pytest.param(np.array([True, False]), id="bool"),
+    pytest.param(np.array([[-(1 << 62), 5]], np.int64), id="i64"),
+    pytest.param(np.arange(5, dtype=np.uint8), id="u8"),
+    pytest.param(np.array([1, np.inf], np.float16), id="f16"),
+    pytest.param(np.array([1, np.nan], ml_dtypes.bfloat16), id="bf16"),
+    pytest.param(np.array([1, 2], ml_dtypes.float8_e4m3fn), id="f8"),
+    pytest.param(np.full(4, np.nan, np.float32), id="all NaN"),
+    pytest.param(np.full((2, 2), 3e38, np.float32), id="constant and large"),
+    pytest.param(np.zeros((2, 3, 4, 5, 6), np.float32), id="five axes"),
+]
+
+BAD = [
+    pytest.param("empty.pt", b"", "the file is empty", id="empty"),
+    pytest.param("page.bin", b"<!DOCTYPE html><html></html>", "HTML page", id="HTML"),
+    pytest.param(
+        "pointer.safetensors",
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n",
+        "LFS pointer",
+        id="LFS pointer",
+    ),
+    pytest.param("cut.safetensors", (99).to_bytes(8, "little") + b"{}", "only 2 follow", id="cut"),
+]
 
 
 def test_a_dropped_file_is_opened(
@@ -184,22 +201,6 @@ def test_the_inspector_reads_the_chosen_tensor(
     assert dict(found.halves).keys() == {"as f16", "as bf16"}
 
 
-ODD = [
-    pytest.param(np.float32(1.5).reshape(()), id="scalar"),
-    pytest.param(np.zeros((0,), np.float32), id="empty"),
-    pytest.param(np.zeros((3, 0, 2), np.float32), id="empty axis"),
-    pytest.param(np.array([True, False]), id="bool"),
-    pytest.param(np.array([[-(1 << 62), 5]], np.int64), id="i64"),
-    pytest.param(np.arange(5, dtype=np.uint8), id="u8"),
-    pytest.param(np.array([1, np.inf], np.float16), id="f16"),
-    pytest.param(np.array([1, np.nan], ml_dtypes.bfloat16), id="bf16"),
-    pytest.param(np.array([1, 2], ml_dtypes.float8_e4m3fn), id="f8"),
-    pytest.param(np.full(4, np.nan, np.float32), id="all NaN"),
-    pytest.param(np.full((2, 2), 3e38, np.float32), id="constant and large"),
-    pytest.param(np.zeros((2, 3, 4, 5, 6), np.float32), id="five axes"),
-]
-
-
 @pytest.mark.parametrize("values", ODD)
 def test_odd_tensors_are_inspected(
     window: MainWindow,
@@ -243,281 +244,6 @@ def test_a_large_tensor_waits_for_a_click(
     settled()
     assert panel.inspection is not None
     assert not panel._scan.isVisible()
-
-
-def test_a_file_is_brought_to_green_and_back(
-    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
-) -> None:
-    window.open_paths([make_file(WRAPPED)])
-    settled()
-    weights.choose_target("digits")
-    settled()
-    assert weights.diff.coverage.headline == "0 % of parameters would load"
-    assert weights.diff.banner.text.startswith("Nothing would be loaded")
-    weights.diff.rules.add_draft(RuleDraft(r"^module\.", ""))
-    settled()
-    assert counts(weights)["error"] == 2
-    weights.diff.rules._layout_picked("pytorch-to-ruda")
-    settled()
-    assert counts(weights) == {"applied": 16}
-    assert weights.diff.coverage.headline == "100 % of parameters would load"
-    assert weights.diff.banner.text == ""
-    window.book.run("edit.undo")
-    settled()
-    assert counts(weights)["error"] == 2
-    window.book.run("edit.undo")
-    settled()
-    assert counts(weights) == {"missing": 16, "unused": 16}
-    assert weights.diff.rules.rows == ()
-    window.book.run("edit.redo")
-    window.book.run("edit.redo")
-    settled()
-    assert counts(weights) == {"applied": 16}
-    assert window.context.session.dirty
-
-
-def test_suggestions_lead_to_green(
-    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
-) -> None:
-    path = make_file(WRAPPED)
-    operations.open_document(window.context, path, target=TargetChoice.of("digits"))
-    settled()
-    make_green(window)
-    assert counts(weights) == {"applied": 16}
-
-
-def test_a_rule_shows_its_effect_while_it_is_typed(
-    window: MainWindow,
-    weights: WeightsWorkspace,
-    settled: Settled,
-    make_file: MakeFile,
-    qtbot: QtBot,
-) -> None:
-    window.open_paths([make_file(WRAPPED)])
-    settled()
-    weights.choose_target("digits")
-    settled()
-    rules = weights.diff.rules
-    window.book.run("weights.add-rule")
-    row = rules.rows[0]
-    qtbot.keyClicks(row.pattern, r"^module\.(conv")
-    assert "position 9" in row.effect
-    assert row.pattern.property("invalid") is True
-    assert rules.page is not None
-    assert not rules.page.usable
-    row.pattern.clear()
-    qtbot.keyClicks(row.pattern, r"^module\.")
-    assert row.effect == "16 keys, +12 matches"
-    assert rules.changes.model().index(0, 2).data() == "conv*.weight"
-    assert weights.watch.document.recipe.is_identity, "nothing is edited before Enter"
-    qtbot.keyClick(row.pattern, Qt.Key.Key_Return)
-    settled()
-    assert [r.pattern for r in weights.watch.document.recipe.remap.rules] == [r"^module\."]
-
-
-def test_colliding_rules_are_said_and_cannot_be_saved(
-    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
-) -> None:
-    window.open_paths([make_file(DIGITS)])
-    settled()
-    weights.diff.rules.add_draft(RuleDraft(r"conv\d", "conv"))
-    settled()
-    page = weights.diff.rules.page
-    assert page is not None
-    assert (page.usable, page.collisions) == (False, 4)
-    weights.ask_save()
-    notice = window.notices.notices[-1]
-    assert notice.title == "This cannot be saved yet"
-    assert "would both become" in notice.text
-
-
-def test_chips_hide_rows_and_shift_shows_one_status(
-    window: MainWindow,
-    weights: WeightsWorkspace,
-    settled: Settled,
-    make_file: MakeFile,
-    qtbot: QtBot,
-) -> None:
-    window.open_paths([make_file(DIGITS)])
-    settled()
-    weights.choose_target("digits")
-    settled()
-    chips, model = weights.diff.chips, weights.diff.model
-    left, shift = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier
-    qtbot.mouseClick(chips[Status.ERROR], left, shift)
-    assert {model.line(i).status for i in range(model.rowCount())} == {Status.ERROR}
-    qtbot.mouseClick(chips[Status.ERROR], left, shift)
-    assert all(chip.isChecked() for chip in chips.values())
-    qtbot.mouseClick(chips[Status.APPLIED], left)
-    assert Status.APPLIED not in {model.line(i).status for i in range(model.rowCount())}
-    window.book.run("weights.next-problem")
-    row = weights.diff.table.currentIndex().row()
-    assert model.line(row).status is not Status.APPLIED
-
-
-def test_a_row_is_left_out_and_taken_in(
-    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
-) -> None:
-    from ruda_workbench import recipe_operations as edits
-
-    window.open_paths([make_file(DIGITS)])
-    settled()
-    weights.choose_target("digits")
-    settled()
-    edits.skip(window.context, weights.watch.document, ("conv1.bias",), on=True)
-    settled()
-    assert counts(weights)["skipped"] == 1
-    edits.skip(window.context, weights.watch.document, ("conv1.bias",), on=False)
-    settled()
-    assert "skipped" not in counts(weights)
-
-
-def test_half_precision_is_saved_and_verified(
-    window: MainWindow,
-    weights: WeightsWorkspace,
-    settled: Settled,
-    make_file: MakeFile,
-    tmp_path: Path,
-    qtbot: QtBot,
-) -> None:
-    path = make_file(WRAPPED)
-    operations.open_document(window.context, path, target=TargetChoice.of("digits"))
-    settled()
-    make_green(window)
-    weights.show_view("convert")
-    weights.convert.choose("f16")
-    settled()
-    assert weights.convert.summary.startswith("58.0 kB → 29.2 kB (-50 %)")
-    weights.convert.scan.click()
-    settled()
-    effects = {
-        weights.convert.model.cell(r, 6).text for r in range(weights.convert.model.rowCount())
-    }
-    assert effects == {"all in range", ""}
-    weights.convert.table.select_row(0)
-    settled()
-    found = weights.inspector().inspection
-    assert found is not None
-    assert (found.key, found.halves) == ("conv1.weight", ())
-    weights.ask_save()
-    sheet = open_sheet()
-    out = tmp_path / "half.bpk"
-    sheet.path.setText(str(out))
-    sheet._path_changed()
-    assert sheet.formats.value == "rudapack"
-    assert sheet.page is not None
-    assert sheet.verify.isChecked()
-    qtbot.mouseClick(sheet.save_button, Qt.MouseButton.LeftButton)
-    settled()
-    with open_store(out) as saved, open_store(path) as source:
-        assert saved["fc1.weight"].dtype.label == "f16"
-        assert saved["norm1.gamma"].dtype.label == "f32"
-        transposed = source["module.fc1.weight"].read().T.astype(np.float16)
-        np.testing.assert_array_equal(saved["fc1.weight"].read(), transposed)
-        assert saved.nbytes < source.nbytes
-    notice = window.notices.notices[-1]
-    assert notice.title.startswith("Saved half.bpk")
-    assert "read back and compared" in notice.title
-    assert not window.context.session.dirty
-
-
-def test_the_command_line_writes_the_same_bytes(
-    window: MainWindow,
-    weights: WeightsWorkspace,
-    settled: Settled,
-    make_file: MakeFile,
-    tmp_path: Path,
-    project: Path,
-) -> None:
-    path = make_file(WRAPPED)
-    operations.open_document(window.context, path, target=TargetChoice.of("digits"))
-    settled()
-    make_green(window)
-    weights.convert.choose("bf16")
-    settled()
-    here, there = tmp_path / "window" / "out.safetensors", tmp_path / "line" / "out.safetensors"
-    for out in (here, there):
-        out.parent.mkdir()
-    document, laid = weights.watch.document, weights.watch.current
-    assert document is not None
-    assert laid is not None
-    save_operations.save(window.context, document, laid.view, SaveOptions(here))
-    settled()
-    words = convert_command(document, SaveOptions(there))
-    env = {**os.environ, "PYTHONPATH": str(project / "core")}
-    done = subprocess.run(
-        [sys.executable, "-m", "ruda.cli", *words[1:]], env=env, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert here.read_bytes() == there.read_bytes()
-
-
-def test_overwriting_is_asked_for(
-    window: MainWindow,
-    weights: WeightsWorkspace,
-    settled: Settled,
-    make_file: MakeFile,
-    qtbot: QtBot,
-) -> None:
-    path = make_file(DIGITS)
-    window.open_paths([path])
-    settled()
-    weights.ask_save()
-    sheet = open_sheet()
-    sheet.path.setText(str(path))
-    sheet._path_changed()
-    assert not sheet.save_button.isEnabled()
-    assert "is there already" in sheet.banner.text
-    sheet.replace.click()
-    assert sheet.save_button.isEnabled()
-    before = path.read_bytes()
-    qtbot.mouseClick(sheet.save_button, Qt.MouseButton.LeftButton)
-    settled()
-    assert path.read_bytes() == before
-    assert window.notices.notices[-1].title.startswith("Saved made.safetensors")
-
-
-@pytest.mark.parametrize(
-    ("name", "suffix", "sentence"),
-    [
-        pytest.param("out.pt", ".pt", "PyTorch files are read, not written", id="PyTorch"),
-        pytest.param("out.xyz", ".xyz", "stands for no format", id="unknown suffix"),
-        pytest.param("no/folder/out.bpk", ".bpk", "does not exist", id="no folder"),
-    ],
-)
-def test_a_save_that_cannot_be_is_said_before(
-    window: MainWindow,
-    weights: WeightsWorkspace,
-    settled: Settled,
-    make_file: MakeFile,
-    tmp_path: Path,
-    name: str,
-    suffix: str,
-    sentence: str,
-) -> None:
-    window.open_paths([make_file(DIGITS)])
-    settled()
-    weights.ask_save()
-    sheet = open_sheet()
-    sheet.path.setText(str(tmp_path / name))
-    sheet._path_changed()
-    assert Path(sheet.path.text()).suffix == suffix
-    assert sentence in sheet.banner.text
-    assert not sheet.save_button.isEnabled()
-    sheet.reject()
-
-
-BAD = [
-    pytest.param("empty.pt", b"", "the file is empty", id="empty"),
-    pytest.param("page.bin", b"<!DOCTYPE html><html></html>", "HTML page", id="HTML"),
-    pytest.param(
-        "pointer.safetensors",
-        b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n",
-        "LFS pointer",
-        id="LFS pointer",
-    ),
-    pytest.param("cut.safetensors", (99).to_bytes(8, "little") + b"{}", "only 2 follow", id="cut"),
-]
 
 
 @pytest.mark.parametrize(("name", "content", "sentence"), BAD)
@@ -568,20 +294,6 @@ def test_documents_keep_their_own_view(
     assert weights.welcome.isVisible()
 
 
-def test_the_command_that_is_copied_is_the_diff(
-    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
-) -> None:
-    path = make_file(WRAPPED)
-    operations.open_document(window.context, path, target=TargetChoice.of("digits"))
-    settled()
-    make_green(window)
-    weights.copy_command()
-    text = QGuiApplication.clipboard().text()
-    assert text.startswith(f"ruda diff {path} digits")
-    assert "--remap '^module\\.' ''" in text
-    assert "--adapt pytorch-to-ruda" in text
-
-
 def test_a_job_is_stopped_from_the_status_line(window: MainWindow, qtbot: QtBot) -> None:
     pause = threading.Event()
 
@@ -611,71 +323,6 @@ def test_closing_stops_what_runs(window: MainWindow, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: job.state is JobState.RUNNING)
     window.close()
     assert job.state is JobState.CANCELLED
-
-
-def test_a_save_that_is_stopped_leaves_the_old_file(
-    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
-) -> None:
-    path = make_file(DIGITS)
-    window.open_paths([path])
-    settled()
-    before = path.read_bytes()
-    weights.ask_save()
-    sheet = open_sheet()
-    sheet.path.setText(str(path))
-    sheet._path_changed()
-    sheet.replace.click()
-    sheet._save()
-    window.stop_job()
-    settled()
-    assert path.read_bytes() == before
-    assert sorted(p.name for p in path.parent.glob("*.safetensors*")) == [path.name]
-
-
-def test_a_closed_recipe_can_be_brought_back(
-    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
-) -> None:
-    window.open_paths([make_file(WRAPPED)])
-    settled()
-    weights.diff.rules.add_draft(RuleDraft(r"^module\.", ""))
-    settled()
-    window.book.run("file.close")
-    (notice,) = window.notices.notices
-    assert (notice.title, notice.buttons[0][0]) == ("made.safetensors was closed", "Bring it back")
-    notice.buttons[0][1]()
-    settled()
-    assert [r.pattern for r in weights.watch.document.recipe.remap.rules] == [r"^module\."]
-
-
-def test_a_missing_row_says_what_the_model_expects(
-    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
-) -> None:
-    window.open_paths([make_file({"fc2.bias": (10,)})])
-    settled()
-    weights.choose_target("digits")
-    settled()
-    weights.reveal("conv1.bias")
-    panel = weights.inspector()
-    assert panel.shown_key == ""
-    assert panel._missing_key.text() == "conv1.bias"
-    assert panel._missing_note.text().startswith("Nothing in the source")
-
-
-@pytest.mark.cases
-def test_a_real_checkpoint_is_loaded_by_the_adapter_alone(
-    window: MainWindow, weights: WeightsWorkspace, settled: Settled, cases: Path
-) -> None:
-    window.open_paths([cases / "models" / "burn_import_mnist" / "mnist.pt"])
-    settled()
-    weights.choose_target("import-mnist")
-    settled()
-    assert counts(weights) == {"applied": 12, "missing": 4, "unused": 6, "error": 2}
-    assert "adapter pytorch-to-ruda would match 6 more" in weights.diff.banner.text
-    weights.diff.banner.pressed.emit()
-    settled()
-    assert counts(weights) == {"applied": 18, "unused": 2}
-    harmless = [line.what for line in weights.diff.page.lines if line.status is Status.UNUSED]
-    assert all("harmless" in what for what in harmless)
 
 
 @pytest.mark.cases

@@ -75,10 +75,10 @@ def diverging_image(grid: Array, absmax: float) -> QImage:
     """Picture of a grid, one pixel per cell: blue below zero, orange above, in this theme."""
     c = colours()
     below, above, zero = (_rgb(x) for x in (c.negative, c.positive, c.diverging_zero))
-    share = np.zeros(grid.shape, dtype=np.float32)
+    share: Array = np.zeros(grid.shape, dtype=np.float32)
     if absmax > 0:
-        # The square root lets small values be seen beside large ones.
-        share = np.sqrt(np.clip(np.abs(grid) / absmax, 0, 1))
+        # Below one, so that small values are seen beside large ones.
+        share = np.clip(np.abs(grid) / absmax, 0, 1) ** 0.75
     end = np.where((grid < 0)[..., None], below, above)
     rgb = zero + (end - zero) * share[..., None]
     rgba = np.full((*grid.shape, 4), 255, dtype=np.uint8)
