@@ -8,16 +8,21 @@ from pathlib import Path
 
 from ruda.session import SaveOptions, TargetChoice
 from ruda.store import open_store
-from ruda_workbench import operations, save_operations
+from ruda_workbench import data_operations, operations, save_operations
 from ruda_workbench import recipe_operations as edits
 from ruda_workbench.application import application, build_window, let_go, settle
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.storage import Storage
+from ruda_workbench.workspaces.run import RunWorkspace
 from ruda_workbench.workspaces.weights import WeightsWorkspace
 
 
+ACCURACY = 0.97
+"""What the sample's model reaches on its digits at least."""
+
+
 def self_test() -> int:
-    """Open the sample, compare, take the suggestions, save, read back. 0 if all went well."""
+    """Open the sample, compare, take the suggestions, save, read back, run. 0 if all went well."""
     with tempfile.TemporaryDirectory() as folder:
         window = build_window(application(), Storage(Path(folder) / "config"))
         window.show()
@@ -54,7 +59,20 @@ def _story(window: MainWindow, out: Path) -> str:
         return "; ".join(f"{n.title}: {n.text}" for n in window.notices.notices)
     with open_store(out) as saved:
         same = set(saved) == set(laid.view)
-    return "" if same else "the saved file has other keys"
+    return _run_story(window) if same else "the saved file has other keys"
+
+
+def _run_story(window: MainWindow) -> str:
+    data_operations.open_sample(window.context, show=False)
+    settle(window)
+    window.book.run("run.dataset")
+    settle(window)
+    workspace = window.workspace("run")
+    assert isinstance(workspace, RunWorkspace)
+    page, watch = workspace.watch.page, workspace.watch
+    if page.accuracy is None:
+        return f"the sample was not run: {watch.setup.problem or watch.failure}"
+    return "" if page.accuracy >= ACCURACY else f"the sample runs badly: {page.headline}"
 
 
 def make_green(window: MainWindow, *, most: int = 4) -> None:

@@ -107,6 +107,11 @@ class DataWorkspace(Workspace):
         """Open a dataset."""
         data_operations.open_dataset(self.context, path)
 
+    def ask_open(self) -> bool:
+        """A dataset's folder."""
+        self.ask_folder()
+        return True
+
     def entered(self) -> None:
         """Read what is shown."""
         self._refresh()

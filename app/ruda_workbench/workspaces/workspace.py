@@ -54,6 +54,10 @@ class Workspace(QWidget):
     def set_dropping(self, *, active: bool) -> None:
         """Light up a drop zone while a file hangs over the window."""
 
+    def ask_open(self) -> bool:
+        """Ask for what this workspace opens; False leaves the question to the frame."""
+        return False
+
     def focus_search(self) -> bool:
         """Give the focus to the search field (Ctrl+F); False where there is none."""
         return False
