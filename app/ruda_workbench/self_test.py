@@ -16,7 +16,6 @@ from ruda_workbench.storage import Storage
 from ruda_workbench.workspaces.run import RunWorkspace
 from ruda_workbench.workspaces.weights import WeightsWorkspace
 
-
 ACCURACY = 0.97
 """What the sample's model reaches on its digits at least."""
 
