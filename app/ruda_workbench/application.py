@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -90,15 +91,24 @@ def catch_faults(window: MainWindow) -> None:
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         report = "".join(traceback.format_exception(kind, error, trace))
+        if report in told:
+            return  # a fault while painting comes back with every repaint
+        told.add(report)
         sys.stderr.write(report)
-        window.context.notify(
-            "error",
-            "Something went wrong in the workbench",
-            f"{kind.__name__}: {error}. Your documents are untouched.",
-            report=report,
-        )
+        # Not from within the call that failed: it may hold a painter or a lock.
+        QTimer.singleShot(0, window, partial(_tell_fault, window, kind.__name__, error, report))
 
+    told: set[str] = set()
     sys.excepthook = hook
+
+
+def _tell_fault(window: MainWindow, kind: str, error: BaseException, report: str) -> None:
+    window.context.notify(
+        "error",
+        "Something went wrong in the workbench",
+        f"{kind}: {error}. Your documents are untouched.",
+        report=report,
+    )
 
 
 def open_named(window: MainWindow, paths: list[Path]) -> None:

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from ruda.models import get
 from ruda.session import (
+    Query,
     RuleDraft,
     SaveLine,
     TensorTable,
@@ -213,3 +214,17 @@ def test_the_table_of_an_index_is_drawn(qapp: QApplication) -> None:
     model = TensorTableModel()
     model.show_page(tensor_page(tensor_table(index_of(["b", "a"])), sort="key"))
     assert [model.index(r, KEY).data() for r in range(2)] == ["a", "b"]
+
+
+def test_columns_do_not_jump_while_one_searches(qapp: QApplication) -> None:
+    table = table_of(500)
+    model = TensorTableModel()
+    view = DataTable("steady", "Steady")
+    view.resize(900, 400)
+    view.setModel(model)
+    view.show()
+    model.show_page(tensor_page(table, fold=False))
+    before = [view.columnWidth(c) for c in range(5)]
+    model.show_page(tensor_page(table, query=Query("weight7"), fold=False))
+    assert [view.columnWidth(c) for c in range(5)] == before
+    view.close()

@@ -14,6 +14,8 @@ from PySide6.QtWidgets import QApplication
 
 from ruda_workbench import display
 from ruda_workbench.__main__ import main
+from ruda_workbench.application import catch_faults, settle
+from ruda_workbench.main_window import MainWindow
 from ruda_workbench.shots import SCREENS, take_screen
 from ruda_workbench.storage import Storage
 from ruda_workbench.theme import colours
@@ -112,3 +114,19 @@ def test_the_heat_map_diverges_about_zero(qapp: QApplication) -> None:
     assert below.blue() > below.red()
     assert above.red() > above.blue()
     assert zero.name() == colours().diverging_zero
+
+
+def test_a_fault_is_told_once_and_later(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    catch_faults(window)
+    fault = ValueError("a slip")
+    for _ in range(3):
+        sys.excepthook(ValueError, fault, None)
+    assert window.notices.notices == ()
+    settle(window)
+    (notice,) = window.notices.notices
+    assert notice.text == "ValueError: a slip. Your documents are untouched."
+    assert [text for text, _ in notice.buttons] == ["Copy report"]
+    assert capsys.readouterr().err == "ValueError: a slip\n"

@@ -17,6 +17,8 @@ class CellModel(QAbstractTableModel):
     """Rows and columns of cells."""
 
     columns: tuple[Column, ...] = ()
+    subject: object = None
+    """What the rows are rows of; while it is equal, the table's columns do not become narrower."""
 
     def row_total(self) -> int:
         """Number of rows."""

@@ -37,6 +37,7 @@ class DiffTableModel(CellModel):
         """Draw another page; ``opened`` names the lines whose members are shown."""
         self.beginResetModel()
         self._page = page
+        self.subject = None if page is None else (page.source, page.target)
         self._opened = opened
         self._folds = page is not None and any(line.is_family for line in page.lines)
         self.endResetModel()

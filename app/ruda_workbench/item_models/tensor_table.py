@@ -47,6 +47,7 @@ class TensorTableModel(CellModel):
         """Draw another page."""
         self.beginResetModel()
         self._page = page
+        self.subject = None if page is None else id(page.table)
         self._folds = page is not None and bool((page.rows < 0).any())
         self.endResetModel()
 

@@ -89,7 +89,8 @@ class TensorsPanel(QWidget):
         self._wanted_key = key
         position = table.keys.index(key)
         self._opened |= {table.families[position]}
-        if self._query.text and self._query.text.lower() not in key.lower():
+        hidden = self._query.regex or self._query.text.lower() not in key.lower()
+        if self._query.text and hidden:
             self.filter.clear()
             self._query = Query()
         self.refresh()

@@ -212,6 +212,7 @@ class DataTable(QTableView):
         self.setObjectName(name)
         self.setAccessibleName(title)
         self.empty_text = ""
+        self._fitted: tuple[object, list[int]] = (None, [])
         self.setItemDelegate(CellDelegate(self))
         self.setHorizontalHeader(CaptionHeader(self))
         self.setShowGrid(False)
@@ -257,6 +258,11 @@ class DataTable(QTableView):
                 if cell is not None:
                     width = max(width, cell.width())
             wanted.append(width + 2 * PAD + 4)
+        subject: object = getattr(model, "subject", None)
+        if subject is not None and subject == self._fitted[0]:
+            # The same thing searched or sorted: columns grow, but nothing jumps to and fro.
+            wanted = [max(pair) for pair in zip(wanted, self._fitted[1], strict=True)]
+        self._fitted = (subject, wanted)
         self._share(columns, wanted)
 
     def _share(self, columns: tuple[Column, ...], wanted: list[int]) -> None:
