@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import Any
 
@@ -71,10 +72,7 @@ class Param:
     @property
     def numel(self) -> int:
         """Number of elements; 1 for a scalar."""
-        count = 1
-        for size in self.shape:
-            count *= size
-        return count
+        return math.prod(self.shape)
 
     @property
     def is_initialized(self) -> bool:

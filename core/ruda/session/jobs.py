@@ -281,11 +281,6 @@ class Jobs:
         self._lanes[lane].submit(job.run, work)
         return job
 
-    def cancel_all(self) -> None:
-        """Ask every live job to stop."""
-        for job in self.live:
-            job.cancel()
-
     def shutdown(self, timeout: float = 5.0) -> tuple[str, ...]:
         """Stop everything and wait up to ``timeout`` seconds; titles of what did not stop."""
         with self._lock:

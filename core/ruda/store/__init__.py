@@ -45,7 +45,7 @@ from ruda.store.select import PathFilter
 from ruda.store.snapshot import ArraySource, Origin, TensorSnapshot, TensorSource
 from ruda.store.stores import PytorchStore, RudapackStore, SafetensorsStore, StoreOptions
 from ruda.store.targets import Target
-from ruda.store.transforms import chunks_with_counts, read_with_counts
+from ruda.store.transforms import read_with_counts
 from ruda.store.writer import SaveResult, save, write
 
 __all__ = [
@@ -103,7 +103,6 @@ __all__ = [
     "adapter_names",
     "apply",
     "available_formats",
-    "chunks_with_counts",
     "collect",
     "compact_indices",
     "convert",

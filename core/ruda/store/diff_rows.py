@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from enum import Enum
@@ -176,10 +177,7 @@ class DiffRow:
         """Number of elements: the target's, or the source's where no target takes it."""
         if self.target is None:
             return 0 if self.source is None else self.source.numel
-        count = 1
-        for size in self.target.shape:
-            count *= size
-        return count
+        return math.prod(self.target.shape)
 
     @property
     def nbytes(self) -> int:

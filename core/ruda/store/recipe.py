@@ -15,13 +15,7 @@ from enum import Enum
 
 from ruda.errors import RecipeError, SettingError
 from ruda.store.adapt import ModuleAdapter, adapter_named, chain
-from ruda.store.half import (
-    CASTABLE,
-    HALF_MODULES,
-    HALVES,
-    FloatCastAdapter,
-    HalfPrecisionAdapter,
-)
+from ruda.store.half import HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter
 from ruda.store.remap import KeyRemapper, RemapRule
 from ruda.store.select import PathFilter
 from ruda.tensor import DType
@@ -69,13 +63,9 @@ class CastPolicy:
         """One dtype for every float tensor."""
         return cls(to, CastScope.ALL, frozenset(keep))
 
-    @property
-    def modules(self) -> frozenset[str]:
-        """Kinds of module that are cast; meaningless for scope ``ALL``."""
-        return (HALF_MODULES | self.add) - self.keep
-
     def adapter(self) -> ModuleAdapter:
         """The adapter that does it. Raises SettingError."""
+        # Made for either scope: it is what refuses a kind that nobody knows.
         half = HalfPrecisionAdapter(modules=HALF_MODULES | self.add).without_modules(self.keep)
         if self.scope is CastScope.ALL:
             return FloatCastAdapter(self.to, self.keep)
@@ -162,35 +152,6 @@ class Recipe:
         """With these remap rules instead."""
         return replace(self, remap=replace(self.remap, rules=tuple(rules)))
 
-    def replace_rule(self, position: int, rule: RemapRule) -> Recipe:
-        """With another rule at a position. Raises RecipeError if there is none."""
-        rules = list(self.remap.rules)
-        rules[self._place(position)] = rule
-        return self.with_rules(rules)
-
-    def without_rule(self, position: int) -> Recipe:
-        """Without the rule at a position. Raises RecipeError if there is none."""
-        rules = list(self.remap.rules)
-        del rules[self._place(position)]
-        return self.with_rules(rules)
-
-    def move_rule(self, position: int, to: int) -> Recipe:
-        """With a rule moved, so that it stands at ``to``. Raises RecipeError if there is none."""
-        rules = list(self.remap.rules)
-        rule = rules.pop(self._place(position))
-        rules.insert(self._place(to), rule)
-        return self.with_rules(rules)
-
-    def switch_rule(self, position: int, *, enabled: bool) -> Recipe:
-        """With a rule switched on or off. Raises RecipeError if there is none."""
-        rule = self.remap.rules[self._place(position)]
-        return self.replace_rule(position, replace(rule, enabled=enabled))
-
-    def _place(self, position: int) -> int:
-        if not 0 <= position < len(self.remap.rules):
-            raise RecipeError(f"there is no rule {position + 1}", step="remap")
-        return position
-
     def with_adapt(self, *adapters: Adaptation) -> Recipe:
         """With these adapters instead. Raises RecipeError for a name that is none."""
         return replace(self, adapt=adapters)
@@ -213,15 +174,3 @@ def nearest_word(word: str, known: Iterable[str]) -> str:
     """`` (did you mean 'x'?)`` for a slip of the pen, or nothing."""
     near = difflib.get_close_matches(word, list(known), n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
-
-
-__all__ = [
-    "CASTABLE",
-    "HALVES",
-    "Action",
-    "Adaptation",
-    "CastPolicy",
-    "CastScope",
-    "Decision",
-    "Recipe",
-]

@@ -136,7 +136,7 @@ def _plain_parts(pattern: str) -> tuple[bool, list[str | _Group], bool] | None:
     while at < len(text):
         here = text[at]
         if here == "(":
-            group = re.compile(r"\((?:\?P?<\w+>)?((?:[^()\\]|\\[^()])*)\)").match(text, at)
+            group = _SIMPLE_GROUP.match(text, at)
             if (
                 group is None
                 or group[1].startswith("?")

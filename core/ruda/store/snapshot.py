@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,6 +30,17 @@ class TensorSource(Protocol):
 
         May view a memory map; the caller treats it as read-only.
         """
+
+
+def stream_of(source: TensorSource, size: int) -> Iterator[memoryview]:
+    """The bytes of a source in pieces of at most ``size``, of one that cannot stream as well."""
+    stream = getattr(source, "stream", None)
+    if stream is not None:
+        yield from stream(size)
+        return
+    flat = np.ascontiguousarray(source.read()).reshape(-1).view(np.uint8)
+    for start in range(0, flat.size, size):
+        yield flat[start : start + size].data
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +94,7 @@ class TensorSnapshot:
     @property
     def numel(self) -> int:
         """Number of logical elements; 1 for a scalar."""
-        count = 1
-        for size in self.shape:
-            count *= size
-        return count
+        return math.prod(self.shape)
 
     @property
     def container(self) -> str | None:
@@ -109,13 +118,7 @@ class TensorSnapshot:
         A piece is valid until the next is asked for: sources that stream reuse one buffer, so
         that a tensor larger than memory can be hashed or copied.
         """
-        stream = getattr(self.source, "stream", None)
-        if stream is not None:
-            yield from stream(size)
-            return
-        flat = self.read().reshape(-1).view(np.uint8)
-        for start in range(0, flat.size, size):
-            yield flat[start : start + size].data
+        return stream_of(self.source, size)
 
     def sha256(self) -> str:
         """Hex digest of the row-major little-endian bytes."""

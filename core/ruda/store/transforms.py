@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ruda.errors import AdapterError
-from ruda.store.snapshot import CHUNK_BYTES, Origin, TensorSnapshot, TensorSource
+from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource, stream_of
 from ruda.tensor import CastCounts, DType, Kind, cast, transpose_copy
 
 Array = np.ndarray[Any, Any]
@@ -62,40 +62,25 @@ class CastSource:
         return values
 
     def stream(self, size: int) -> Iterator[memoryview]:
-        """The row-major bytes after the cast, piece by piece."""
-        total: CastCounts | None = None
-        for piece, counts in self.pieces(size):
-            total = counts if total is None else total + counts
-            yield piece
-        self.counts = total
-
-    def pieces(self, size: int) -> Iterator[tuple[memoryview, CastCounts]]:
-        """The bytes after the cast in pieces of about ``size``, each with what it lost."""
+        """The row-major bytes after the cast in pieces of about ``size``."""
         widest = max(self.before.itemsize, self.after.itemsize)
         step = max(1, size // widest) * self.before.itemsize
         rest = b""
-        for chunk in _stream_of(self.source, step):
+        total: CastCounts | None = None
+        for chunk in stream_of(self.source, step):
             data = np.frombuffer(rest + bytes(chunk) if rest else chunk, dtype=np.uint8)
             whole = data.size - data.size % self.before.itemsize
             rest = data[whole:].tobytes()
             if whole:
                 part = data[:whole]
                 values, counts = cast(part.view(self.before.carrier), self.before, self.after)
-                yield values.reshape(-1).view(np.uint8).data, counts
+                total = counts if total is None else total + counts
+                yield values.reshape(-1).view(np.uint8).data
+        self.counts = total
 
 
 def _peak_of(source: TensorSource, nbytes: int) -> int:
     return int(getattr(source, "peak_bytes", nbytes))
-
-
-def _stream_of(source: TensorSource, size: int) -> Iterator[memoryview]:
-    stream = getattr(source, "stream", None)
-    if stream is not None:
-        yield from stream(size)
-        return
-    flat = np.ascontiguousarray(source.read()).reshape(-1).view(np.uint8)
-    for start in range(0, flat.size, size):
-        yield flat[start : start + size].data
 
 
 def _rebuilt(
@@ -184,23 +169,10 @@ def cast_to(snapshot: TensorSnapshot, dtype: DType) -> TensorSnapshot:
 
 def read_with_counts(snapshot: TensorSnapshot) -> tuple[Array, CastCounts | None]:
     """All values, and what casting them lost; None where nothing was cast."""
-    values = snapshot.read()
-    return values, getattr(snapshot.source, "counts", None)
+    return snapshot.read(), counts_of(snapshot)
 
 
-def chunks_with_counts(
-    snapshot: TensorSnapshot, size: int = CHUNK_BYTES
-) -> Iterator[tuple[memoryview, CastCounts | None]]:
-    """The row-major bytes in pieces, each with what casting it lost; None without a cast."""
-    source = snapshot.source
-    if isinstance(source, CastSource):
-        yield from source.pieces(size)
-        return
-    if hasattr(source, "stream"):
-        for chunk in snapshot.chunks(size):
-            yield chunk, None
-        return
-    values, counts = read_with_counts(snapshot)
-    flat = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
-    for start in range(0, flat.size, size):
-        yield flat[start : start + size].data, counts if start == 0 else None
+def counts_of(snapshot: TensorSnapshot) -> CastCounts | None:
+    """What casts lost when the values were read last; None where nothing was cast."""
+    found: CastCounts | None = getattr(snapshot.source, "counts", None)
+    return found

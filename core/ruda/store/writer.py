@@ -18,6 +18,7 @@ from ruda.store._sibling import Replace, Sibling, put_new
 from ruda.store.index import TensorIndex
 from ruda.store.layout import PIECE_BYTES, Layout, PlannedTensor, PlanProblem
 from ruda.store.plan import SavePlan, path_problems, plan_save
+from ruda.store.transforms import counts_of
 from ruda.store.verify import verify_file
 from ruda.tensor import CastCounts
 
@@ -153,8 +154,8 @@ class _Stream:
     def _note(self, entry: PlannedTensor, digest: str | None) -> None:
         if digest is not None:
             self.record.sha256[entry.key] = digest
-        counts = getattr(entry.snapshot.source, "counts", None)
-        if isinstance(counts, CastCounts):
+        counts = counts_of(entry.snapshot)
+        if counts is not None:
             self.record.casts[entry.key] = counts
 
     def _pad_to(self, offset: int) -> None:

@@ -7,6 +7,7 @@ rounded once at the end.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from ruda.errors import DTypeError, ShapeError
 from ruda.tensor.casting import cast
-from ruda.tensor.dtype import DType
+from ruda.tensor.dtype import DType, Kind
 from ruda.tensor.layout import widened
 from ruda.tensor.promotion import (
     DEFAULT_FLOAT,
@@ -105,7 +106,7 @@ def negative(values: Array) -> Array:
     """Opposite sign. Raises DTypeError for bool and unsigned tensors."""
     dtype = dtype_of(values)
     require_computable("negative", dtype)
-    if dtype is DType.BOOL or dtype.value.kind.value == "uint":
+    if dtype is DType.BOOL or dtype.kind is Kind.UINT:
         raise DTypeError(f"negative: {dtype} has no negative values; cast it to i32 or f32 first")
     return np.asarray(np.negative(values))
 
@@ -233,9 +234,7 @@ def _filled_axis(name: str, values: Array, axis: int | None) -> int | None:
 def reshape(values: Array, shape: Sequence[int]) -> Array:
     """The same values in row-major order under another shape; one axis may be -1. A view."""
     wanted = tuple(int(size) for size in shape)
-    known = 1
-    for size in wanted:
-        known *= 1 if size == -1 else size
+    known = math.prod(size for size in wanted if size != -1)
     free = wanted.count(-1)
     fits = free <= 1 and all(size >= -1 for size in wanted)
     fits = fits and (values.size == known if not free else known > 0 and values.size % known == 0)
@@ -256,10 +255,7 @@ def flatten(values: Array, start: int = 0, end: int = -1) -> Array:
     if first > last:
         raise ShapeError(f"flatten: axis {start} comes after axis {end}")
     shape = values.shape
-    size = 1
-    for part in shape[first : last + 1]:
-        size *= part
-    return values.reshape(*shape[:first], size, *shape[last + 1 :])
+    return values.reshape(*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :])
 
 
 def swap_axes(values: Array, first: int, second: int) -> Array:

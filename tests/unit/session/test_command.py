@@ -20,7 +20,7 @@ from ruda.session import (
     step_lines,
     steps_text,
 )
-from ruda.store import CastPolicy, PathFilter, Recipe, TensorIndex
+from ruda.store import CastPolicy, PathFilter, Recipe, RemapRule, TensorIndex
 from ruda.tensor import DType
 
 words = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=6)
@@ -63,7 +63,7 @@ def test_what_flags_cannot_say_needs_a_file(recipe):
 
 
 def test_rules_that_are_off_are_left_out():
-    recipe = Recipe().with_rule("a", "b").with_rule("c", "d").switch_rule(0, enabled=False)
+    recipe = Recipe().with_rules([RemapRule("a", "b", enabled=False), RemapRule("c", "d")])
     assert RecipeFlags.of(recipe).remap == (("c", "d"),)
 
 

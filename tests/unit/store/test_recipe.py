@@ -177,17 +177,8 @@ def test_what_a_file_cannot_hold() -> None:
 def test_edits_make_new_recipes() -> None:
     first = Recipe().with_rule("a", "b").with_rule("c", "d").with_rule("x", "y", at=0)
     assert [r.pattern for r in first.remap.rules] == ["x", "a", "c"]
-    assert [r.pattern for r in first.move_rule(0, 1).remap.rules] == ["a", "x", "c"]
-    assert [r.pattern for r in first.without_rule(1).remap.rules] == ["x", "c"]
-    assert first.replace_rule(1, RemapRule("n", "m")).remap.rules[1].pattern == "n"
-    assert not first.switch_rule(2, enabled=False).remap.rules[2].enabled
+    assert first.with_rules([RemapRule("n", "m")]).remap.rules == (RemapRule("n", "m"),)
     assert [r.pattern for r in first.remap.rules] == ["x", "a", "c"]
-
-
-@pytest.mark.parametrize("position", [-1, 1])
-def test_a_rule_that_is_not_there(position: int) -> None:
-    with pytest.raises(RecipeError, match=f"there is no rule {position + 1}"):
-        Recipe().with_rule("a", "b").without_rule(position)
 
 
 def test_decisions() -> None:

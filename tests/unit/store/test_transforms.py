@@ -10,9 +10,9 @@ import pytest
 
 from ruda.errors import AdapterError
 from ruda.nn import ParamId
-from ruda.store import chunks_with_counts, read_with_counts
+from ruda.store import read_with_counts
 from ruda.store.snapshot import ArraySource, Origin, TensorSnapshot
-from ruda.store.transforms import cast_to, relabelled, transposed
+from ruda.store.transforms import cast_to, counts_of, relabelled, transposed
 from ruda.tensor import CastCounts, DType
 
 VALUES = np.array([[1.0, 1e6, 1e-9], [-2.0, 1e-5, 0.0]], np.float32)
@@ -35,12 +35,8 @@ class Streamed:
             yield memoryview(data[start : start + self.piece])
 
 
-def joined(snapshot: TensorSnapshot, size: int) -> tuple[bytes, CastCounts]:
-    data, total = b"", CastCounts()
-    for piece, counts in chunks_with_counts(snapshot, size):
-        data += bytes(piece)
-        total = total if counts is None else total + counts
-    return data, total
+def joined(snapshot: TensorSnapshot, size: int) -> tuple[bytes, CastCounts | None]:
+    return b"".join(map(bytes, snapshot.chunks(size))), counts_of(snapshot)
 
 
 def test_cast_counts_what_it_loses() -> None:
@@ -67,14 +63,14 @@ def test_pieces_of_a_transposed_cast() -> None:
 
 def test_pieces_without_a_cast_have_no_counts() -> None:
     plain = TensorSnapshot.from_array("a", VALUES)
-    assert [counts for _, counts in chunks_with_counts(plain, 8)] == [None] * 3
+    assert joined(plain, 8) == (VALUES.tobytes(), None)
     streamed = TensorSnapshot("a", DType.F32, (2, 3), 24, Streamed(VALUES, 8))
-    assert joined(streamed, 8) == (VALUES.tobytes(), CastCounts())
+    assert joined(streamed, 8) == (VALUES.tobytes(), None)
 
 
 def test_empty_and_scalar() -> None:
     empty = cast_to(TensorSnapshot.from_array("a", np.zeros((0, 3), np.float32)), DType.BF16)
-    assert list(chunks_with_counts(empty)) == []
+    assert joined(empty, 8) == (b"", None)
     assert empty.read().shape == (0, 3)
     scalar = cast_to(TensorSnapshot.from_array("a", np.float32(2.0).reshape(())), DType.F16)
     assert scalar.read().shape == ()
