@@ -108,6 +108,7 @@ def test_batches_are_paged_by_keys_buttons_and_number(
     drop(window, letters)
     settled()
     grid, pager = data.batch.grid, data.batch.pager
+    assert window.focusWidget() is grid
     assert not pager.back.isEnabled()
     qtbot.keyClick(grid, Qt.Key.Key_PageDown)
     settled()
@@ -247,6 +248,7 @@ def test_a_bad_dataset_is_a_notice(
 def test_a_folder_that_is_no_dataset_is_a_notice(
     window: MainWindow, data: DataWorkspace, settled: Settled, tmp_path: Path
 ) -> None:
+    window.show_workspace("data")
     drop(window, tmp_path)
     settled()
     (notice,) = window.notices.notices

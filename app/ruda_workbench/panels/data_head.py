@@ -66,6 +66,7 @@ class DataHead(QWidget):
         self._title.set_text(page.title)
         self._title.setToolTip(page.path)
         self._count.set_text(f"· {page.count}")
+        self._count.setMinimumWidth(self._count.sizeHint().width())  # the title gives way
         self._facts.set_text(page.facts)
         self.split.setVisible(bool(page.splits))
         self.split.offer(tuple((name, name) for name in page.splits), page.split)

@@ -88,7 +88,7 @@ class ItemPanel(QWidget):
         self._grid.setTabKeyNavigation(False)
         for header, size in (
             (self._grid.verticalHeader(), 20),
-            (self._grid.horizontalHeader(), 26),
+            (self._grid.horizontalHeader(), 28),
         ):
             header.setFont(text_font(10))
             header.setHighlightSections(False)
@@ -142,5 +142,5 @@ class ItemPanel(QWidget):
         self._grid.setVisible(values)
         self._rest.setVisible(not values)
         whole = page.plane is None or page.plane.dtype.kind in "uib"
-        self._grid.horizontalHeader().setDefaultSectionSize(26 if whole else 70)
+        self._grid.horizontalHeader().setDefaultSectionSize(28 if whole else 70)
         self._model.show_plane(page.plane)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QRectF, QSize
 from PySide6.QtGui import QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -14,6 +14,9 @@ from ruda_workbench.tokens import Radius
 from ruda_workbench.widgets.painting import draw_round
 
 Array = np.ndarray[Any, Any]
+
+EDGE = 10
+"""A picture that leaves no more than this free needs no ground."""
 
 _FORMATS = {
     1: QImage.Format.Format_Grayscale8,
@@ -59,7 +62,7 @@ def draw_picture(painter: QPainter, area: QRectF, image: QImage) -> QRectF:
 
 
 class PictureView(QWidget):
-    """One large picture on a sunken ground; as high as it is wide, up to its limit."""
+    """One large picture, on a sunken ground where it leaves room; a square up to its limit."""
 
     def __init__(self, name: str, *, most: int = 260) -> None:
         super().__init__()
@@ -92,7 +95,12 @@ class PictureView(QWidget):
         """Draw ground and picture."""
         painter = QPainter(self)
         area = QRectF(self.rect())
-        draw_round(painter, area, Radius.CONTROL, fill=colour("sunken"), line=colour("hairline"))
-        if self._image is not None:
-            painter.setPen(Qt.PenStyle.NoPen)
-            draw_picture(painter, area.adjusted(2, 2, -2, -2), self._image)
+        if self._image is None:
+            return
+        ratio = float(self.devicePixelRatio())
+        room = min(area.width(), area.height())
+        width, height = picture_size(self._image, room, ratio)
+        if min(width, height) < room - EDGE:
+            line = colour("hairline")
+            draw_round(painter, area, Radius.CONTROL, fill=colour("sunken"), line=line)
+        draw_picture(painter, area, self._image)

@@ -100,8 +100,8 @@ class DataWorkspace(Workspace):
         return () if page is None else tuple(t.problem for t in page.tiles if t.problem)
 
     def accepts(self, path: Path) -> bool:
-        """Datasets by their names, and every folder."""
-        return path.is_dir() or is_dataset(path)
+        """Datasets by their names; while it is in front, every folder."""
+        return is_dataset(path) or (self.isVisible() and path.is_dir())
 
     def open_path(self, path: Path) -> None:
         """Open a dataset."""
@@ -113,8 +113,10 @@ class DataWorkspace(Workspace):
         return True
 
     def entered(self) -> None:
-        """Read what is shown."""
+        """Read what is shown, and let the keys page at once."""
         self._refresh()
+        if self.wants_inspector():
+            self.batch.grid.setFocus()
 
     def left(self) -> None:
         """Drop the questions that are open."""
@@ -160,6 +162,8 @@ class DataWorkspace(Workspace):
     def _changed(self, changes: Changes) -> None:
         if changes & Changes.DATASET:
             self.batch.forget()
+            if self.isVisible():
+                self.batch.grid.setFocus()
         if changes & (Changes.DATASET | Changes.BATCH):
             self._refresh()
             self.context.summary_changed.emit()

@@ -121,6 +121,8 @@ class RunWorkspace(Workspace):
         """Look at the session."""
         self.watch.look()
         self.batch_watch.look()
+        if self.wants_inspector():
+            self.batch.grid.setFocus()
 
     def left(self) -> None:
         """Drop the questions that are open; what runs goes on."""
