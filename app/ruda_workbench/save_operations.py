@@ -83,7 +83,7 @@ def save(
         if context.session.active is not None and document.id in _open_ids(context):
             context.session.mark_saved(document.id)
         text = page.cast_text if page.casts.numel else ""
-        kind = "warning" if page.casts.overflow or page.warnings else "done"
+        kind = "warning" if page.casts.overflow else "done"
         if page.worst:
             text = "; ".join([text, *page.worst[:3]])
         command = command_text(convert_command(document, options))

@@ -137,6 +137,28 @@ def test_the_command_line_writes_the_same_bytes(
     assert here.read_bytes() == there.read_bytes()
 
 
+def test_a_file_can_be_marked_for_transformers(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    settled: Settled,
+    tmp_path: Path,
+) -> None:
+    operations.open_sample(window.context)
+    settled()
+    weights.ask_save()
+    sheet = open_sheet()
+    out = tmp_path / "marked.safetensors"
+    sheet.path.setText(str(out))
+    sheet._path_changed()
+    assert "format=pt" in sheet.banner.text
+    sheet.mark.click()
+    assert sheet.banner.text == ""
+    sheet._save()
+    settled()
+    with open_store(out) as saved:
+        assert saved.metadata["format"] == "pt"
+
+
 def test_overwriting_is_asked_for(
     window: MainWindow,
     weights: WeightsWorkspace,

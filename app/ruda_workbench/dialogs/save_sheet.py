@@ -43,7 +43,7 @@ class SaveSheet(QDialog):
         self.setObjectName("save")
         self.setWindowTitle("Save converted")
         self.setModal(True)
-        self.setMinimumWidth(560)
+        self.setMinimumWidth(640)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._build()
         self.path.setText(str(save_operations.proposed_path(document)))
@@ -73,8 +73,11 @@ class SaveSheet(QDialog):
         self.verify = Switch("Verify after writing", "save.verify")
         self.verify.setToolTip("Read the new file back and compare every tensor")
         self.verify.setChecked(self._context.storage.settings.verify_saved)
+        self.mark = Switch("Mark as PyTorch", "save.mark")
+        self.mark.setToolTip("Write the metadata entry format=pt, which transformers asks for")
         second.addWidget(self.formats)
         second.addWidget(self.verify)
+        second.addWidget(self.mark)
         second.addStretch(1)
         column.addLayout(second)
         card = QFrame()
@@ -94,6 +97,7 @@ class SaveSheet(QDialog):
         self.path.textEdited.connect(self._path_changed)
         self.formats.chosen.connect(self._format_chosen)
         self.replace.toggled.connect(self._refresh)
+        self.mark.toggled.connect(self._refresh)
 
     def _foot(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -113,6 +117,7 @@ class SaveSheet(QDialog):
         """What is chosen now."""
         return SaveOptions(
             Path(self.path.text()).expanduser(),
+            metadata=(("format", "pt"),) if self.mark.isChecked() else (),
             overwrite=self.replace.isChecked(),
             verify=self.verify.isChecked(),
         )
@@ -150,6 +155,10 @@ class SaveSheet(QDialog):
         path = Path(self.path.text()).expanduser()
         exists = path.is_file()
         self.replace.setVisible(exists)
+        safe = self.formats.value == "safetensors"
+        self.mark.setVisible(safe and "format" not in self._document.index.metadata)
+        if not safe:
+            self.mark.setChecked(False)
         problem = ""
         try:
             self._page = save_operations.plan_page(self._document, self._view, self.options)
