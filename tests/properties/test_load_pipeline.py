@@ -112,6 +112,7 @@ params = st.builds(
     shapes,
     st.sampled_from(DTYPES),
     st.sampled_from(KINDS).map(lambda kind: ("Struct:Model", f"Struct:{kind}")),
+    st.none(),
 )
 specs = st.lists(params, unique_by=lambda p: p.key, max_size=8).map(
     lambda found: ModuleSpec(tuple(found))

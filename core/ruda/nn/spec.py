@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ruda.nn.module import Module
 from ruda.nn.param_id import ParamId
 from ruda.tensor import DType
 
 
-@dataclass(frozen=True, slots=True)
-class ParamSpec:
+class ParamSpec(NamedTuple):
     """Key, shape, dtype and owners of one expected tensor."""
 
     key: str

@@ -13,9 +13,9 @@ from ruda.store.bytefile import ByteFile
 from ruda.store.collect import collect
 from ruda.store.containers import Inference, infer_containers
 from ruda.store.convert import convert
-from ruda.store.diff import diff
+from ruda.store.diff import alternative_key, diff
 from ruda.store.diff_report import Coverage, DiffReport, Family, Hint
-from ruda.store.diff_rows import Cause, DiffRow, Flag, Nearest, Status, TargetParam, fold
+from ruda.store.diff_rows import Cause, DiffRow, Flag, Nearest, Status, fold
 from ruda.store.filerange import FileRange
 from ruda.store.format import ModelFormat
 from ruda.store.half import HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter
@@ -95,12 +95,12 @@ __all__ = [
     "Status",
     "StoreOptions",
     "Target",
-    "TargetParam",
     "TensorIndex",
     "TensorSnapshot",
     "TensorSource",
     "TreeNode",
     "adapter_names",
+    "alternative_key",
     "apply",
     "available_formats",
     "collect",

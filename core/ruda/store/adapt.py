@@ -12,11 +12,8 @@ from functools import lru_cache
 from typing import Protocol, runtime_checkable
 
 from ruda.errors import RecipeError
-from ruda.store.snapshot import TensorSnapshot
+from ruda.store.snapshot import EITHER, TensorSnapshot, kind_of
 from ruda.store.transforms import transposed
-
-EITHER = "Either:"
-"""Prefix of a container entry that names several possible kinds: ``Either:Embedding|Linear``."""
 
 NORMS = frozenset({"BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "RmsNorm"})
 
@@ -81,17 +78,6 @@ def _kinds(containers: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(containers[-1][len(EITHER) :].split("|"))
     kind = kind_of(containers)
     return () if kind is None else (kind,)
-
-
-@lru_cache(maxsize=4096)
-def kind_of(containers: tuple[str, ...]) -> str | None:
-    """Name of the innermost ``Struct:`` or ``Enum:`` container, or None where it is open."""
-    for entry in reversed(containers):
-        if entry.startswith(EITHER):
-            return None
-        if entry.startswith(("Struct:", "Enum:")):
-            return entry.partition(":")[2]
-    return None
 
 
 def with_last_segment(key: str, name: str) -> str:

@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ruda.store.adapt import EITHER
-from ruda.store.snapshot import TensorSnapshot
+from ruda.store.snapshot import EITHER, TensorSnapshot
 
 _EMBEDDING = re.compile(r"embed|(^|[._])(wte|wpe)$", re.IGNORECASE)
 _PRELU = re.compile(r"prelu", re.IGNORECASE)

@@ -9,7 +9,6 @@ from ruda.errors import AdapterError, KeyCollisionError
 from ruda.store.adapt import IdentityAdapter, with_last_segment
 from ruda.store.containers import counted, infer_containers
 from ruda.store.diff import alternative_key
-from ruda.store.diff_rows import TargetParam
 from ruda.store.index import TensorIndex
 from ruda.store.recipe import Recipe
 from ruda.store.snapshot import TensorSnapshot
@@ -119,7 +118,7 @@ def _containers_of(
     adapter = recipe.adapter()
     known = {param.key: param.containers for param in expected.params}
     for param in expected.params:
-        other = alternative_key(adapter, TargetParam(*param))
+        other = alternative_key(adapter, param)
         if other is not None:
             known.setdefault(other, param.containers)
     return known, expected.notes

@@ -6,22 +6,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ruda.errors import AdapterError
+from ruda.nn import ParamSpec
 from ruda.progress import SILENT, Monitor
 from ruda.store.adapt import (
     IdentityAdapter,
     ModuleAdapter,
     adapter_named,
     adapter_names,
-    kind_of,
     with_last_segment,
 )
 from ruda.store.diff_report import DiffReport, Hint
-from ruda.store.diff_rows import Cause, DiffRow, Status, TargetParam
+from ruda.store.diff_rows import Cause, DiffRow, Status
 from ruda.store.index import TensorIndex
 from ruda.store.nearest import NearestKeys, probe_prefixes
 from ruda.store.recipe import Recipe
 from ruda.store.remap import Collision
-from ruda.store.snapshot import TensorSnapshot
+from ruda.store.snapshot import TensorSnapshot, kind_of
 from ruda.store.targets import Target, expected_of
 from ruda.store.transforms import relabelled
 from ruda.tensor import DType
@@ -61,14 +61,14 @@ def diff(
     )
 
 
-def alternative_key(adapter: ModuleAdapter, param: TargetParam) -> str | None:
+def alternative_key(adapter: ModuleAdapter, param: ParamSpec) -> str | None:
     """The key under which the adapter would also look for a parameter."""
     last = param.key.rpartition(".")[2]
     other = adapter.alternative_name(last, kind_of(param.containers))
     return None if other is None else with_last_segment(param.key, other)
 
 
-def other_names(param: TargetParam) -> Iterator[str]:
+def other_names(param: ParamSpec) -> Iterator[str]:
     """Keys under which some adapter, in the recipe or not, knows the parameter."""
     for name in adapter_names():
         other = alternative_key(adapter_named(name), param)
@@ -82,7 +82,7 @@ class _Diff:
     def __init__(
         self,
         source: TensorIndex,
-        params: tuple[TargetParam, ...],
+        params: tuple[ParamSpec, ...],
         recipe: Recipe,
         adapter: ModuleAdapter,
         monitor: Monitor,
@@ -164,7 +164,7 @@ class _Diff:
             return Cause.FILTER
         return None
 
-    def _pair(self, param: TargetParam, name: str) -> DiffRow:
+    def _pair(self, param: ParamSpec, name: str) -> DiffRow:
         """Row of a parameter and the source that has its name."""
         snapshot = self.sources[name]
         if self.skips:
@@ -195,14 +195,14 @@ class _Diff:
         caution = is_square and self._is_unproven(snapshot, adapted, param)
         return DiffRow(Status.APPLIED, Cause.TAKEN, snapshot, adapted, param, caution=caution)
 
-    def _adapted(self, snapshot: TensorSnapshot, param: TargetParam) -> TensorSnapshot:
+    def _adapted(self, snapshot: TensorSnapshot, param: ParamSpec) -> TensorSnapshot:
         """The source under the target's key and containers, as the adapters make it."""
         labelled = relabelled(snapshot, param.key, param.containers)
         adapted = labelled if self.plain else self.adapter.adapt(labelled)
         return adapted if adapted.key == param.key else replace(adapted, key=param.key)
 
     def _is_unproven(
-        self, snapshot: TensorSnapshot, adapted: TensorSnapshot, param: TargetParam
+        self, snapshot: TensorSnapshot, adapted: TensorSnapshot, param: ParamSpec
     ) -> bool:
         """True for a square matrix that was turned, or that PyTorch would hold turned."""
         if any(step.startswith("transpose") for step in adapted.trail[len(snapshot.trail) :]):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
-from ruda.nn import ParamId
+from ruda.nn import ParamSpec
 from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import DType
 
@@ -61,16 +61,6 @@ class Flag(Enum):
     COLLISION = "collision"
 
 
-class TargetParam(NamedTuple):
-    """What a target expects under one key."""
-
-    key: str
-    shape: tuple[int, ...]
-    dtype: DType
-    containers: tuple[str, ...] = ()
-    param_id: ParamId | None = None
-
-
 class Nearest(NamedTuple):
     """A source key that may have been meant, and how alike it is (1.0: the same)."""
 
@@ -82,7 +72,7 @@ class Nearest(NamedTuple):
 class NearestFinder(Protocol):
     """Looks for the sources that may have been meant for a target."""
 
-    def of(self, target: TargetParam) -> tuple[Nearest, ...]:
+    def of(self, target: ParamSpec) -> tuple[Nearest, ...]:
         """The best candidates, or nothing."""
 
 
@@ -100,7 +90,7 @@ class DiffRow:
     """The tensor as the file has it."""
     adapted: TensorSnapshot | None = None
     """The tensor as the recipe makes it; reading it does the work."""
-    target: TargetParam | None = None
+    target: ParamSpec | None = None
     detail: str = ""
     """The fact behind an error, for the reason."""
     finder: NearestFinder | None = field(default=None, repr=False)

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 
+from ruda.nn import ParamSpec
 from ruda.store.diff_report import Hint
-from ruda.store.diff_rows import Nearest, TargetParam, fold
+from ruda.store.diff_rows import Nearest, fold
 from ruda.store.snapshot import TensorSnapshot
 
 THRESHOLD = 0.70
@@ -68,7 +69,7 @@ class NearestKeys:
     def __init__(
         self,
         unused: Mapping[str, TensorSnapshot],
-        other_names: Callable[[TargetParam], Iterable[str]] = lambda target: (),
+        other_names: Callable[[ParamSpec], Iterable[str]] = lambda target: (),
     ) -> None:
         """``unused`` maps the key after the recipe to the snapshot in the file.
 
@@ -80,7 +81,7 @@ class NearestKeys:
         self._ranked: dict[str, list[tuple[float, str]]] = {}
         self._chosen: dict[tuple[str, tuple[int, ...]], tuple[str, float] | None] = {}
 
-    def of(self, target: TargetParam) -> tuple[Nearest, ...]:
+    def of(self, target: ParamSpec) -> tuple[Nearest, ...]:
         """The best candidate, or nothing below the threshold.
 
         A key that is the target's under another convention, with an enum variant left out or with
@@ -106,7 +107,7 @@ class NearestKeys:
             return ()
         return (self._nearest(self._member(chosen[0], target.key), target, chosen[1]),)
 
-    def _spelled_otherwise(self, target: TargetParam) -> str | None:
+    def _spelled_otherwise(self, target: ParamSpec) -> str | None:
         """The unused key that is the target's in other words, if there is one."""
         for name in self._other_names(target):
             if name in self._unused:
@@ -156,7 +157,7 @@ class NearestKeys:
                 return spelled
         return self._families[family][0]
 
-    def _nearest(self, key: str, target: TargetParam, score: float) -> Nearest:
+    def _nearest(self, key: str, target: ParamSpec, score: float) -> Nearest:
         shape = self._unused[key].shape
         return Nearest(key, round(score, 4), shape in (target.shape, target.shape[::-1]))
 

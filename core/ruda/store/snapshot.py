@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +17,20 @@ from ruda.tensor import DType
 
 CHUNK_BYTES = 8 << 20
 """Bytes per piece of ``TensorSnapshot.chunks``: large enough for full disk speed."""
+
+EITHER = "Either:"
+"""Prefix of a container entry that names several possible kinds: ``Either:Embedding|Linear``."""
+
+
+@lru_cache(maxsize=4096)
+def kind_of(containers: tuple[str, ...]) -> str | None:
+    """Name of the innermost ``Struct:`` or ``Enum:`` container, or None where it is open."""
+    for entry in reversed(containers):
+        if entry.startswith(EITHER):
+            return None
+        if entry.startswith(("Struct:", "Enum:")):
+            return entry.partition(":")[2]
+    return None
 
 
 class TensorSource(Protocol):
@@ -98,12 +113,8 @@ class TensorSnapshot:
 
     @property
     def container(self) -> str | None:
-        """Name of the innermost ``Struct:`` or ``Enum:`` container without prefix, or None."""
-        for entry in reversed(self.containers):
-            kind, _, name = entry.partition(":")
-            if kind in ("Struct", "Enum") and name:
-                return name
-        return None
+        """Kind of the module that owns it, as ``kind_of`` says."""
+        return kind_of(self.containers)
 
     def read(self) -> np.ndarray[Any, Any]:
         """All values in the carrier dtype, C-contiguous, little-endian; treat as read-only.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ruda.nn import Module, ModuleSpec
-from ruda.store.containers import infer_containers
-from ruda.store.diff_rows import TargetParam
+from ruda.nn import Module, ModuleSpec, ParamSpec
+from ruda.store.containers import Inference, infer_containers
 from ruda.store.index import TensorIndex
 
 Target = TensorIndex | Module | ModuleSpec
@@ -16,7 +15,7 @@ Target = TensorIndex | Module | ModuleSpec
 class Expected(NamedTuple):
     """The parameters of a target in its order, its name, and what had to be inferred for it."""
 
-    params: tuple[TargetParam, ...]
+    params: tuple[ParamSpec, ...]
     name: str
     notes: tuple[str, ...] = ()
 
@@ -29,13 +28,10 @@ def expected_of(target: Target, *, needs_kinds: bool = True) -> Expected:
     if isinstance(target, TensorIndex):
         return _of_index(target, needs_kinds=needs_kinds)
     spec = target if isinstance(target, ModuleSpec) else ModuleSpec.of(target)
-    params = tuple(
-        TargetParam(e.key, e.shape, e.dtype, e.containers, e.param_id) for e in spec.entries
-    )
-    return Expected(params, _root_name(params))
+    return Expected(spec.entries, _root_name(spec.entries))
 
 
-def _root_name(params: tuple[TargetParam, ...]) -> str:
+def _root_name(params: tuple[ParamSpec, ...]) -> str:
     """Name of the outermost module, which every parameter has in its containers."""
     outer = params[0].containers[:1] if params else ()
     return outer[0].partition(":")[2] if outer else "model"
@@ -43,15 +39,11 @@ def _root_name(params: tuple[TargetParam, ...]) -> str:
 
 def _of_index(index: TensorIndex, *, needs_kinds: bool) -> Expected:
     name = index.format if index.path is None else index.path.name
-    if not needs_kinds or all(s.containers for s in index.snapshots.values()):
-        params = tuple(
-            TargetParam(s.key, s.shape, s.dtype, s.containers, s.param_id)
-            for s in index.snapshots.values()
-        )
-        return Expected(params, name)
-    found = infer_containers(index)
+    found = Inference({}, ())
+    if needs_kinds and not all(s.containers for s in index.snapshots.values()):
+        found = infer_containers(index)
     params = tuple(
-        TargetParam(s.key, s.shape, s.dtype, found.containers.get(s.key, ()), s.param_id)
+        ParamSpec(s.key, s.shape, s.dtype, found.containers.get(s.key, s.containers), s.param_id)
         for s in index.snapshots.values()
     )
     notes = tuple(f"target {name}: {note}" for note in found.notes)

@@ -151,3 +151,20 @@ def test_chain_of_few() -> None:
     assert chain([]) == IdentityAdapter()
     assert chain([IdentityAdapter(), PyTorchToRuda()]) == PyTorchToRuda()
     assert isinstance(chain([PyTorchToRuda(), RudaToPyTorch()]), ChainAdapter)
+
+
+KINDS = [
+    pytest.param(("Struct:Model", "Vec", "Struct:Linear"), "Linear", id="innermost"),
+    pytest.param(("Struct:Model", "Enum:Block", "Vec"), "Block", id="an enum"),
+    pytest.param(("Struct:Model", "Either:Embedding|Linear"), None, id="left open"),
+    pytest.param((), None, id="none known"),
+]
+
+
+@pytest.mark.parametrize(("containers", "kind"), KINDS)
+def test_the_kind_of_module_that_owns_a_tensor(
+    containers: tuple[str, ...], kind: str | None
+) -> None:
+    values = np.zeros(2, np.float32)
+    snapshot = TensorSnapshot.from_array("a.weight", values, containers=containers)
+    assert snapshot.container == kind

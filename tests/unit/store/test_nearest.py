@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ruda.store.diff_rows import TargetParam
+from ruda.nn import ParamSpec
 from ruda.store.nearest import NearestKeys, jaro, probe_prefixes, without_variant
 from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import DType
@@ -40,7 +40,7 @@ def test_without_variant(key: str, expected: str | None) -> None:
 
 def nearest(target: str, shape: tuple[int, ...], sources: dict[str, tuple[int, ...]]) -> object:
     unused = {k: TensorSnapshot.from_array(k, np.zeros(s)) for k, s in sources.items()}
-    found = NearestKeys(unused).of(TargetParam(target, shape, DType.F32))
+    found = NearestKeys(unused).of(ParamSpec(target, shape, DType.F32))
     return found[0].key if found else None
 
 

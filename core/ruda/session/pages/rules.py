@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ruda.errors import RecipeError
 from ruda.progress import SILENT, Monitor
 from ruda.session.wording import counted
-from ruda.store import KeyRemapper, RemapRule, fold
+from ruda.store import KeyRemapper, RemapRule, alternative_key, fold
 
 if TYPE_CHECKING:
     from ruda.nn import ModuleSpec
@@ -132,23 +132,8 @@ def rules_of(drafts: Sequence[RuleDraft]) -> tuple[RemapRule, ...]:
 def wanted_keys(spec: ModuleSpec, recipe: Recipe) -> frozenset[str]:
     """Keys under which the target looks for its tensors: its own, and the adapters' other names."""
     adapter = recipe.adapter()
-    found: set[str] = set()
-    for entry in spec.entries:
-        found.add(entry.key)
-        parent, dot, leaf = entry.key.rpartition(".")
-        kind = _kind(entry.containers)
-        other = adapter.alternative_name(leaf, kind)
-        if other is not None:
-            found.add(f"{parent}{dot}{other}")
-    return frozenset(found)
-
-
-def _kind(containers: Sequence[str]) -> str | None:
-    for entry in reversed(containers):
-        kind, _, name = entry.partition(":")
-        if kind in ("Struct", "Enum") and name:
-            return name
-    return None
+    others = (alternative_key(adapter, entry) for entry in spec)
+    return frozenset([*(entry.key for entry in spec), *(key for key in others if key is not None)])
 
 
 def _rule_line(
