@@ -47,6 +47,7 @@ class RunWatch(QObject):
         self.batch: BatchAnswer | None = None
         self.dataset: DatasetAnswer | None = None
         self._failure: tuple[Question | None, str] = (None, "")
+        self._page: tuple[object, RunPage] | None = None
         self._asked_batch: Question | None = None
         self._asked_dataset: Question | None = None
 
@@ -84,10 +85,14 @@ class RunWatch(QObject):
     @property
     def page(self) -> RunPage:
         """What the answers say."""
-        return run_page(
-            None if self.batch is None else self.batch.run,
-            None if self.dataset is None else self.dataset.evaluation,
-        )
+        answers = (self.batch, self.dataset)
+        if self._page is None or self._page[0] != answers:
+            page = run_page(
+                None if self.batch is None else self.batch.run,
+                None if self.dataset is None else self.dataset.evaluation,
+            )
+            self._page = (answers, page)
+        return self._page[1]
 
     @property
     def is_running_batch(self) -> bool:

@@ -43,7 +43,7 @@ class Question:
         return other is not None and self.same_model(other) and other.opened is self.opened
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class BatchAnswer:
     """A batch that was run, and its tiles with what the model said."""
 
@@ -53,7 +53,7 @@ class BatchAnswer:
     page: BatchPage
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DatasetAnswer:
     """A whole dataset that was run."""
 

@@ -266,6 +266,18 @@ def test_the_confusion_matrix_draws_counts_and_mistakes(qtbot: QtBot) -> None:
     matrix.grab()
 
 
+def test_a_thousand_classes_are_one_picture(qtbot: QtBot) -> None:
+    matrix = ConfusionMatrix("matrix")
+    qtbot.addWidget(matrix)
+    matrix.resize(400, 400)
+    counts = np.zeros((1000, 1000), np.int64)
+    counts[:500, :500] = 3
+    matrix.show_view(ConfusionView(counts, tuple(f"c{i}" for i in range(1000)), ()))
+    found = pixels(matrix)
+    assert "#f6f7f9" in found, "cells without a count"
+    assert len(found) < 400
+
+
 def test_scores_are_as_high_as_their_rows(qtbot: QtBot) -> None:
     bars = ScoreBars("scores")
     qtbot.addWidget(bars)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFontMetrics, QImage, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from ruda.session import ConfusionView, count_text
-from ruda_workbench.theme import colour, colours, text_font
-from ruda_workbench.tokens import Radius, Space, Type, mix
+from ruda_workbench.theme import colours, text_font
+from ruda_workbench.tokens import Radius, Space, Type
 from ruda_workbench.widgets.painting import draw_round, draw_text
 
 LARGEST = 46
 CAPTION = 18
 GAP = 2.0
+SMALL = 8.0
+"""Side of a cell up to which the matrix is drawn as one picture."""
+
+Array = np.ndarray[Any, Any]
 
 
 class ConfusionMatrix(QWidget):
@@ -52,7 +59,7 @@ class ConfusionMatrix(QWidget):
         top = 2.0 * CAPTION
         room = min(self.width() - left, self.height() - top)
         side = min(float(LARGEST), room / max(1, len(names)))
-        return QPointF(left, top), max(2.0, side)
+        return QPointF(left, top), max(0.05, side)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw captions, names and cells."""
@@ -87,27 +94,23 @@ class ConfusionMatrix(QWidget):
     def _draw_cells(
         self, painter: QPainter, view: ConfusionView, corner: QPointF, side: float
     ) -> None:
-        c = colours()
+        rgb = _cell_colours(view)
+        if side <= SMALL:
+            # Thousands of cells are one picture, not thousands of rectangles.
+            span = side * len(view.names)
+            painter.drawImage(QRectF(corner.x(), corner.y(), span, span), _as_image(rgb))
+            return
         font, middle = text_font(Type.CAPTION), Qt.AlignmentFlag.AlignHCenter
-        most = max(1, int(view.counts.max(initial=0)))
-        off = view.counts.copy()
-        for place in range(len(view.names)):
-            off[place, place] = 0
-        worst = max(1, int(off.max(initial=0)))
-        gap = GAP if side > 8 else 0.0
         for row in range(len(view.names)):
             for column in range(len(view.names)):
-                count = int(view.counts[row, column])
-                share = count / most if row == column else count / worst
-                ink = c.applied if row == column else c.error
                 x, y = corner.x() + column * side, corner.y() + row * side
-                cell = QRectF(x, y, side - gap, side - gap)
-                fill = c.sunken if not count else mix(c.panel, ink, 0.14 + 0.30 * share)
-                draw_round(painter, cell, Radius.TAG if side > 20 else 0, fill=QColor(fill))
+                cell = QRectF(x, y, side - GAP, side - GAP)
+                fill = QColor(*rgb[row, column].tolist())
+                draw_round(painter, cell, Radius.TAG if side > 20 else 0, fill=fill)
+                count = int(view.counts[row, column])
                 if count and side >= 22:
                     text = count_text(count)
                     draw_text(painter, cell, text, font=font, ink="text", align=middle)
-        painter.setPen(colour("text"))
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Say what the cell under the pointer counts."""
@@ -121,3 +124,29 @@ class ConfusionMatrix(QWidget):
         count = count_text(int(view.counts[row, column]))
         text = f"{view.names[row]} taken for {view.names[column]}: {count}"
         QToolTip.showText(event.globalPosition().toPoint(), text, self)
+
+
+def _cell_colours(view: ConfusionView) -> Array:
+    """u8 (class, class, 3): the tint of every cell by how large its count is among its kind."""
+    c = colours()
+    counts = view.counts.astype(np.float64)
+    right = np.eye(len(counts), dtype=bool)
+    most = max(1.0, counts.max(initial=0))
+    worst = max(1.0, np.where(right, 0, counts).max(initial=0))
+    share = np.where(right, counts / most, counts / worst)
+    ink = np.where(right[..., None], _rgb(c.applied), _rgb(c.error))
+    ground = _rgb(c.panel)
+    tinted = ground + (ink - ground) * (0.14 + 0.30 * share)[..., None]
+    filled: Array = np.where((counts > 0)[..., None], tinted, _rgb(c.sunken))
+    return np.rint(filled).astype(np.uint8)
+
+
+def _rgb(text: str) -> Array:
+    ink = QColor(text)
+    return np.array([ink.red(), ink.green(), ink.blue()], dtype=np.float64)
+
+
+def _as_image(rgb: Array) -> QImage:
+    height, width = rgb.shape[:2]
+    data = np.ascontiguousarray(rgb)
+    return QImage(data.data, width, height, 3 * width, QImage.Format.Format_RGB888).copy()
