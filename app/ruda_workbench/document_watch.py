@@ -15,6 +15,7 @@ from ruda.progress import Monitor
 from ruda.session import (
     Changes,
     Derived,
+    DiffTable,
     Document,
     JobFailure,
     SaveOptions,
@@ -41,6 +42,8 @@ class Laid:
     document: Document
     target: Target | None
     report: DiffReport | None
+    rows: DiffTable | None
+    """The rows of the report as columns, of which every page is quick."""
     view: TensorIndex | None
     plan: SavePlanPage | None
     """What saving the view would write, in the format of the proposed path."""
@@ -155,7 +158,7 @@ class DocumentWatch(QObject):
                 self._ask_view(laid)
 
         def failed(failure: JobFailure) -> None:
-            done(Laid(document, None, None, None, None, None, failure.summary))
+            done(Laid(document, None, None, None, None, None, None, failure.summary))
 
         self._view_question.drop()
         self._laying_question.ask(f"Comparing {document.name}", work, done, failed)
@@ -180,12 +183,14 @@ def lay(document: Document, derived: Derived, monitor: Monitor) -> Laid:
     """Compare a document with its target; a refusal becomes ``problem``."""
     target: Target | None = None
     report: DiffReport | None = None
+    rows: DiffTable | None = None
     wanted: frozenset[str] | None = None
     problem = ""
     try:
         if document.target is not None:
             target = derived.target(document.target, monitor=monitor)
             report = derived.report(document, monitor=monitor)
+            rows = derived.diff_table(document, monitor=monitor)
             spec = target.spec
             if spec is not None:
                 wanted = wanted_keys(spec, document.recipe)
@@ -193,7 +198,7 @@ def lay(document: Document, derived: Derived, monitor: Monitor) -> Laid:
                 wanted = frozenset(target.index)
     except RudaError as error:
         problem = str(error)
-    return Laid(document, target, report, None, None, wanted, problem)
+    return Laid(document, target, report, rows, None, None, wanted, problem)
 
 
 def with_view(laid: Laid, derived: Derived, monitor: Monitor) -> Laid:

@@ -97,6 +97,8 @@ def save(
         )
         if done is not None:
             done(page)
+        if _same_file(options.path, document.path) and document.id in _open_ids(context):
+            _open_again(context, document)
 
     def failed(failure: JobFailure) -> None:
         context.fail(f"{options.path.name} was not saved", failure)
@@ -114,6 +116,16 @@ def save(
         cancelled=cancelled,
         write=True,
     )
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+def _open_again(context: Context, document: Document) -> None:
+    """Show a file that was saved over as it is now: its recipe has been carried out."""
+    context.session.close(document.id)
+    operations.open_document(context, document.path, target=document.target)
 
 
 def show_folder(path: Path) -> None:

@@ -4,36 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent
-from PySide6.QtWidgets import QApplication
 
 from ruda.store import TensorIndex, TensorSnapshot, save
-from ruda_workbench.application import build_window, settle
-from ruda_workbench.main_window import MainWindow
-from ruda_workbench.storage import Storage
-from ruda_workbench.workspaces.weights import WeightsWorkspace
+
+# Qt is entered inside the fixtures: the stories of the command line run without it.
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
+
+    from ruda_workbench.main_window import MainWindow
+    from ruda_workbench.storage import Storage
+    from ruda_workbench.workspaces.weights import WeightsWorkspace
 
 
 @pytest.fixture
 def storage(tmp_path: Path) -> Storage:
+    from ruda_workbench.storage import Storage
+
     return Storage(tmp_path / "config")
 
 
 @pytest.fixture
 def window(qapp: QApplication, storage: Storage) -> Iterator[MainWindow]:
+    from ruda_workbench.application import build_window, let_go
+
     made = build_window(qapp, storage, theme="light")
     made.show()
     yield made
-    made.close()
-    made.deleteLater()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    let_go(made)
 
 
 @pytest.fixture
 def weights(window: MainWindow) -> WeightsWorkspace:
+    from ruda_workbench.workspaces.weights import WeightsWorkspace
+
     found = window.workspace("weights")
     assert isinstance(found, WeightsWorkspace)
     return found
@@ -42,6 +49,8 @@ def weights(window: MainWindow) -> WeightsWorkspace:
 @pytest.fixture
 def settled(window: MainWindow) -> Callable[[], None]:
     """Waits until no job runs and every answer is drawn."""
+
+    from ruda_workbench.application import settle
 
     def wait() -> None:
         settle(window)

@@ -181,7 +181,30 @@ def test_overwriting_is_asked_for(
     qtbot.mouseClick(sheet.save_button, Qt.MouseButton.LeftButton)
     settled()
     assert path.read_bytes() == before
+    assert [d.name for d in window.context.session.documents] == [path.name]
     assert window.notices.notices[-1].title.startswith("Saved made.safetensors")
+
+
+def test_a_file_that_was_saved_over_is_shown_as_it_is_now(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    path = make_file(WRAPPED)
+    operations.open_document(window.context, path, target=TargetChoice.of("digits"))
+    settled()
+    make_green(window)
+    document, laid = weights.watch.document, weights.watch.current
+    assert document is not None
+    assert laid is not None
+    save_operations.save(
+        window.context, document, laid.view, SaveOptions(path, overwrite=True, verify=True)
+    )
+    settled()
+    fresh = weights.watch.document
+    assert fresh is not None
+    assert fresh.recipe.is_identity
+    assert "norm1.gamma" in fresh.index
+    assert weights.diff.coverage.headline == "100 % of parameters would load"
+    assert not window.context.session.dirty
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ class DiffTableModel(CellModel):
         self._page = page
         self.subject = None if page is None else (page.source, page.target)
         self._opened = opened
-        self._folds = page is not None and any(line.is_family for line in page.lines)
+        self._folds = page is not None and page.lines.has_families
         self.endResetModel()
 
     def row_total(self) -> int:
@@ -83,20 +83,10 @@ class DiffTableModel(CellModel):
         count = f", {line.count} tensors" if line.is_family else ""
         return f"{status_look(line.status).word}, {keys}{count}, shape {line.shape}, {line.what}"
 
-    def row_named(self, name: str) -> int:
-        """Row of a line by its name; -1 where it is not shown."""
-        if self._page is None:
-            return -1
-        return next((i for i, line in enumerate(self._page.lines) if line.name == name), -1)
-
     def row_of_key(self, key: str) -> int:
         """Row that shows a tensor, by its key on either side; -1 where none does."""
-        if self._page is None:
-            return -1
-        for place, line in enumerate(self._page.lines):
-            if any(key in (row.source_key, row.target_key) for row in line.rows):
-                return place
-        return -1
+        found = None if self._page is None else self._page.lines.position_of(key)
+        return -1 if found is None else found
 
     def _fold(self, line: DiffLine) -> str:
         if line.is_family:

@@ -122,8 +122,8 @@ class LoadDiffPanel(QWidget):
         self.rules.refresh()
         if laid is None:
             return
-        report = laid.report
-        if report is None:
+        report, rows = laid.report, laid.rows
+        if report is None or rows is None:
             self.model.show_page(None)
             self.coverage.hide()
             self.table.empty_text = laid.problem
@@ -134,7 +134,7 @@ class LoadDiffPanel(QWidget):
 
         def work(monitor: Monitor) -> DiffPage:
             return diff_page(
-                report,
+                rows,
                 document=laid.document,
                 statuses=statuses,
                 query=query,
@@ -210,10 +210,7 @@ class LoadDiffPanel(QWidget):
             row = self.model.row_of_key(self._wanted_key)
             self._wanted_key = None
         elif kept is not None:
-            row = self.model.row_named(kept.name)
-            if row < 0:
-                key = kept.target_key or kept.source_key or ""
-                row = self.model.row_of_key(key)
+            row = self.model.row_of_key(kept.target_key or kept.source_key or "")
         if row >= 0 or kept is None:
             self.table.select_row(max(0, row))
 
