@@ -99,7 +99,7 @@ class Param:
         this parameter's, DTypeError if the array is not in the carrier of ``dtype``; nothing has
         changed then.
         """
-        if dtype.value.numpy is None:
+        if dtype.is_raw:
             raise DTypeError(f"a parameter cannot hold {dtype}; cast it to a float first")
         if tuple(array.shape) != self.shape:
             raise ShapeError(f"expected shape {list(self.shape)}, got {list(array.shape)}")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ruda.errors import DatasetError
+from ruda.errors import DatasetError, DTypeError
 from ruda.progress import SILENT, Monitor, track
+from ruda.tensor import DType
 
 if TYPE_CHECKING:
     from ruda.data import Dataset
@@ -32,6 +33,14 @@ def label_text(label: Any, names: Sequence[str] | None) -> str:
     if names is not None and isinstance(label, int | np.integer) and 0 <= label < len(names):
         return names[int(label)]
     return str(label)
+
+
+def dtype_text(dtype: np.dtype[Any]) -> str:
+    """Label of an array's dtype, or NumPy's own name where Ruda has none for it."""
+    try:
+        return DType.from_numpy(dtype).label
+    except DTypeError:
+        return str(dtype)
 
 
 def as_picture(value: Any) -> Array | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ruda.errors import DatasetError, LoadError, ModelError, SettingError, Shape
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.session.datasets import BatchChoice
 from ruda.session.items import label_text, read_items, split_item
-from ruda.session.wording import counted, listed, shape_text
+from ruda.session.wording import counted, keeping_text, listed, shape_text
 from ruda.store import Status
 
 if TYPE_CHECKING:
@@ -45,8 +46,7 @@ class LoadedModel:
         left = [row.key for row in rows if row.target is not None]
         if not left:
             return ""
-        verb = "keeps its initial value" if len(left) == 1 else "keep their initial values"
-        return f"{counted(len(left), 'parameter')} {verb}: {listed(left)}"
+        return f"{counted(len(left), 'parameter')} {keeping_text(len(left))}: {listed(left)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class BatchRun:
         """Probability of every class for the item with this index; empty if it was not run."""
         for row, said in enumerate(self.predictions):
             if said.index == index:
-                return tuple(probabilities(self.outputs[row : row + 1], self.kind)[0].tolist())
+                return _row_shares(self.outputs[row], self.kind)
         return ()
 
 
@@ -102,7 +102,7 @@ class Evaluation:
         """Probability of every class for an item; empty if it was not run."""
         if not 0 <= index < len(self.outputs):
             return ()
-        return tuple(probabilities(self.outputs[index : index + 1], self.kind)[0].tolist())
+        return _row_shares(self.outputs[index], self.kind)
 
     def said(self, indices: Sequence[int]) -> tuple[Prediction, ...]:
         """What the model said of these items."""
@@ -207,7 +207,7 @@ def run_batch(
     _, first = profile(loaded.model, inputs)
     monitor.check()
     output, second = profile(loaded.model, inputs)
-    layers = [min(pair, key=_seconds) for pair in zip(first, second, strict=True)]
+    layers = [min(pair, key=attrgetter("seconds")) for pair in zip(first, second, strict=True)]
     outputs = _outputs(output.numpy(), len(items))
     names = class_names or loaded.architecture.input.classes
     labels = [label for _, label in pairs]
@@ -296,8 +296,8 @@ def probabilities(outputs: Array, kind: str) -> Array:
     return shares
 
 
-def _seconds(layer: LayerTime) -> float:
-    return layer.seconds
+def _row_shares(outputs: Array, kind: str) -> tuple[float, ...]:
+    return tuple(probabilities(outputs[None], kind)[0].tolist())
 
 
 def _predictions(

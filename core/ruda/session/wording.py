@@ -55,6 +55,11 @@ def share_text(part: int, whole: int) -> str:
     return f"{min(max(100 * part / whole, 0.1), 99.9):.1f} %"
 
 
+def keeping_text(count: int) -> str:
+    """What tensors do that nothing was found for: ``keeps its initial value``, or of several."""
+    return "keeps its initial value" if count == 1 else "keep their initial values"
+
+
 def number_text(value: float) -> str:
     """A value with four significant figures: ``-0.8214``, ``1.2e-04``, ``nan``."""
     return f"{value:.4g}"

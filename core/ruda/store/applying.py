@@ -105,7 +105,7 @@ def _refuse(
         hints = result.report.hints
         step = f"; {hints[0].action} would match {hints[0].matches}" if hints else ""
         raise LoadError(
-            f"nothing was loaded: {count} of {result.report.target_params} tensors are missing in "
+            f"nothing was loaded: {count} of {result.report.target_tensors} tensors are missing in "
             f"the source, {row.key!r} first{near}{step}; allow_partial=True loads the rest",
             result=result,
             path=source.path,

@@ -53,7 +53,7 @@ def diff(
     return DiffReport(
         rows=tuple(rows),
         source_tensors=len(source),
-        target_params=len(expected.params),
+        target_tensors=len(expected.params),
         hints=run.hints(rows),
         notes=(*expected.notes, *run.notes(rows)),
         source_name=source.format if source.path is None else source.path.name,

@@ -76,7 +76,7 @@ class DiffReport:
 
     rows: tuple[DiffRow, ...]
     source_tensors: int
-    target_params: int
+    target_tensors: int
     hints: tuple[Hint, ...] = ()
     notes: tuple[str, ...] = ()
     source_name: str = "source"
@@ -141,18 +141,18 @@ class DiffReport:
 
     @property
     def totals_hold(self) -> bool:
-        """True if every source tensor and every target parameter is counted exactly once."""
+        """True if every tensor of the source and of the target is counted exactly once."""
         skipped = self.of(Status.SKIPPED)
         pairs = self.counts[Status.APPLIED] + self.counts[Status.ERROR]
         sources = pairs + self.counts[Status.UNUSED] + sum(r.source is not None for r in skipped)
         targets = pairs + self.counts[Status.MISSING] + sum(r.target is not None for r in skipped)
-        return sources == self.source_tensors and targets == self.target_params
+        return sources == self.source_tensors and targets == self.target_tensors
 
     @property
     def banner(self) -> str | None:
         """The one thing to know first, where there is one; None for a load without worry."""
         counts = self.counts
-        total = self.target_params
+        total = self.target_tensors
         if total and not counts[Status.APPLIED] and not counts[Status.SKIPPED]:
             text = f"nothing would be loaded: 0 of {total}"
             if self.hints:
@@ -185,7 +185,7 @@ class DiffReport:
             "source": self.source_name,
             "target": self.target_name,
             "source_tensors": self.source_tensors,
-            "target_params": self.target_params,
+            "target_tensors": self.target_tensors,
             "counts": {status.value: count for status, count in self.counts.items()},
             "coverage": {**coverage._asdict(), "share": coverage.share},
             "banner": self.banner,

@@ -80,7 +80,7 @@ def cast(
 
 def _check(array: Array, source: DType, target: DType) -> None:
     for dtype in (source, target):
-        if dtype.value.numpy is None and source is not target:
+        if dtype.is_raw and source is not target:
             raise DTypeError(
                 f"cannot cast {source} to {target}: {dtype} is stored as raw bits only"
             )

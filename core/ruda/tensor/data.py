@@ -87,7 +87,7 @@ class TensorData:
                 f"shape {list(shape)} of {dtype} takes {expected} bytes, got {len(raw)}"
             )
         flat = np.frombuffer(raw, dtype.carrier)
-        return cls(flat if dtype.value.numpy is None else flat.reshape(tuple(shape)), dtype)
+        return cls(flat if dtype.is_raw else flat.reshape(tuple(shape)), dtype)
 
     @classmethod
     def zeros(cls, shape: Sequence[int], dtype: DType = DEFAULT_FLOAT) -> TensorData:
@@ -135,7 +135,7 @@ class TensorData:
 
     def to_list(self) -> Any:
         """Nested lists of Python numbers; a number for a scalar."""
-        if self.dtype.value.numpy is None:
+        if self.dtype.is_raw:
             raise DTypeError(f"{self.dtype} is stored as raw bits and has no list of numbers")
         return self.array.tolist()
 
@@ -170,9 +170,9 @@ class TensorData:
         """
         dtypes = (self.dtype, other.dtype)
         for dtype in dtypes:
-            if dtype.value.numpy is None and dtypes[0] is not dtypes[1]:
+            if dtype.is_raw and dtypes[0] is not dtypes[1]:
                 raise DTypeError(f"cannot compare {dtypes[0]} with {dtypes[1]}: raw bits")
-        if tolerance is None or self.dtype.value.numpy is None:
+        if tolerance is None or self.dtype.is_raw:
             return compare_exactly(self.array, other.array, dtypes)
         return compare_approximately(self.array, other.array, dtypes, tolerance)
 

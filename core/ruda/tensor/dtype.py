@@ -168,6 +168,16 @@ class DType(Enum):
         return self.kind is Kind.FLOAT
 
     @property
+    def is_ordered(self) -> bool:
+        """True for floats, integers and bools: of two values one is less, or they are equal."""
+        return self.kind in (Kind.FLOAT, Kind.INT, Kind.UINT, Kind.BOOL)
+
+    @property
+    def is_raw(self) -> bool:
+        """True where NumPy has no such type: arrays hold the bits, and nothing is computed."""
+        return self.value.numpy is None
+
+    @property
     def smallest_normal(self) -> float:
         """Smallest positive number with full precision. Raises DTypeError unless a float."""
         if not self.is_float:

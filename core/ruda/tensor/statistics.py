@@ -12,14 +12,13 @@ import numpy as np
 from ruda import _kernels
 from ruda.errors import DTypeError, SettingError
 from ruda.progress import SILENT, Monitor, Progress
-from ruda.tensor.dtype import DType, Kind
+from ruda.tensor.dtype import DType
 
 Array = np.ndarray[Any, Any]
 
 BLOCK_ELEMENTS = 1 << 20
 """Elements between two stop points."""
 
-_ORDERED = (Kind.FLOAT, Kind.INT, Kind.UINT, Kind.BOOL)
 _TRUSTED_SHARE = 1e-6
 """Least share of variance in the mean square for which its ten remaining digits are enough."""
 
@@ -66,7 +65,7 @@ def stats(array: Array, dtype: DType, *, bins: int = 64, monitor: Monitor = SILE
     """
     if bins < 1:
         raise SettingError(f"a histogram needs at least one bin, got {bins}")
-    if dtype.kind not in _ORDERED:
+    if not dtype.is_ordered:
         raise DTypeError(f"{dtype} has no ordered values to take statistics of")
     if array.dtype.newbyteorder("<") != dtype.carrier:
         raise DTypeError(f"stats: expected {dtype} as {dtype.carrier}, got {array.dtype}")

@@ -64,7 +64,7 @@ class Tensor:
         wanted = None if dtype is None else _COMPUTED_AS.get(dtype, dtype)
         made = data if isinstance(data, TensorData) else TensorData.of(data, wanted)
         wanted = wanted or _COMPUTED_AS.get(made.dtype, made.dtype)
-        if wanted.value.numpy is None:
+        if wanted.is_raw:
             raise DTypeError(f"{wanted} has no tensor to compute with; keep it as TensorData")
         return cls(made.try_cast(wanted).array)
 

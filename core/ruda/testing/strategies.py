@@ -13,7 +13,7 @@ from ruda.tensor import DType, Kind
 
 def array_dtypes(allowed: Sequence[DType] = tuple(DType)) -> st.SearchStrategy[DType]:
     """Dtypes that a NumPy (or ml_dtypes) array can have and that the array names again."""
-    real = [d for d in allowed if d.value.numpy is not None and DType.from_numpy(d.numpy) is d]
+    real = [d for d in allowed if not d.is_raw and DType.from_numpy(d.numpy) is d]
     return st.sampled_from(real)
 
 

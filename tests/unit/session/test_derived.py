@@ -56,9 +56,9 @@ def test_a_target_file_that_was_replaced_is_read_again(session, derived, documen
     other = tmp_path / "other.safetensors"
     save(index_of(tensor("a")), other)
     document = session.retarget(document.id, parse_target(str(other)))
-    assert derived.report(document).target_params == 1
+    assert derived.report(document).target_tensors == 1
     save(index_of(tensor("a"), tensor("b")), other, overwrite=True)
-    assert derived.report(document).target_params == 2
+    assert derived.report(document).target_tensors == 2
 
 
 def test_a_report_needs_a_target(derived, document):

@@ -72,3 +72,18 @@ def test_carriers_hold_whole_items():
         if dtype.kind not in (Kind.PACKED, Kind.QUANTIZED):
             assert dtype.carrier.itemsize == dtype.itemsize
             assert dtype.nbytes(3) == 3 * dtype.itemsize
+
+
+SORTS = [
+    pytest.param(DType.BF16, True, False, id="float"),
+    pytest.param(DType.BOOL_U32, True, False, id="bool"),
+    pytest.param(DType.C64, False, False, id="complex"),
+    pytest.param(DType.C32, False, True, id="complex halves"),
+    pytest.param(DType.F4_E2M1, False, True, id="packed"),
+    pytest.param(DType.QFLOAT, False, True, id="quantized"),
+]
+
+
+@pytest.mark.parametrize(("dtype", "ordered", "raw"), SORTS)
+def test_what_can_be_done_with_values(dtype, ordered, raw):
+    assert (dtype.is_ordered, dtype.is_raw) == (ordered, raw)

@@ -10,10 +10,9 @@ import numpy as np
 
 from ruda.progress import SILENT, Monitor
 from ruda.session.datasets import BatchChoice
-from ruda.session.items import as_picture, label_text, read_items, split_item
+from ruda.session.items import as_picture, dtype_text, label_text, read_items, split_item
 from ruda.session.pages.inspector import Fact
 from ruda.session.wording import count_text, counted, number_text, shape_text
-from ruda.tensor import DType
 
 if TYPE_CHECKING:
     from ruda.data import Dataset
@@ -89,16 +88,14 @@ def batch_page(
     choice = BatchChoice(page, size, shuffle).within(total)
     page, pages = choice.number, choice.batches(total)
     indices = choice.indices(dataset)
-    items, problems = read_items(dataset, indices, monitor)
+    tiles, fields = _read(dataset, indices, predictions or {}, monitor)
     names = dataset.class_names
-    said = predictions or {}
-    tiles = tuple(_tile(i, items.get(i), problems.get(i, ""), names, said.get(i)) for i in indices)
     classes = "" if names is None else f" · {counted(len(names), 'class', 'classes')}"
     return BatchPage(
         title=title or dataset.source_id,
         facts=f"{counted(total, 'item')}{classes}",
         tiles=tiles,
-        fields=_fields([items[i] for i in indices if i in items], names),
+        fields=fields,
         page=page,
         pages=pages,
         position=_position(page, pages, indices, shuffle),
@@ -116,21 +113,32 @@ def chosen_page(
     monitor: Monitor = SILENT,
 ) -> BatchPage:
     """A page of these items, as ``batch_page``."""
-    items, problems = read_items(dataset, indices, monitor)
-    names, said = dataset.class_names, predictions or {}
+    tiles, fields = _read(dataset, indices, predictions or {}, monitor)
+    span = counted(len(indices), "item")
     return BatchPage(
         title=title,
         facts="",
-        tiles=tuple(
-            _tile(i, items.get(i), problems.get(i, ""), names, said.get(i)) for i in indices
-        ),
-        fields=_fields([items[i] for i in indices if i in items], names),
+        tiles=tiles,
+        fields=fields,
         page=0,
         pages=1,
-        position=counted(len(indices), "item"),
+        position=span,
         indices=tuple(indices),
-        span=counted(len(indices), "item"),
+        span=span,
     )
+
+
+def _read(
+    dataset: Dataset[Any],
+    indices: Sequence[int],
+    said: Mapping[int, Prediction],
+    monitor: Monitor,
+) -> tuple[tuple[Tile, ...], tuple[Fact, ...]]:
+    """A tile for each of these items, and what the fields of those hold that can be read."""
+    items, problems = read_items(dataset, indices, monitor)
+    names = dataset.class_names
+    tiles = tuple(_tile(i, items.get(i), problems.get(i, ""), names, said.get(i)) for i in indices)
+    return tiles, _fields([items[i] for i in indices if i in items], names)
 
 
 def _tile(
@@ -154,15 +162,14 @@ def _tile(
 def _fields(items: Sequence[Any], names: Sequence[str] | None) -> tuple[Fact, ...]:
     if not items:
         return ()
-    facts: list[Fact] = []
     columns: dict[str, list[Any]] = {}
     for item in items:
-        pairs = item.items() if isinstance(item, Mapping) else {"item": item}.items()
-        for field, value in pairs:
+        for field, value in (item if isinstance(item, Mapping) else {"item": item}).items():
             columns.setdefault(field, []).append(value)
-    for field, values in columns.items():
-        facts.append(Fact(field, _field_text(values, names if field == "label" else None)))
-    return tuple(facts)
+    return tuple(
+        Fact(field, _field_text(values, names if field == "label" else None))
+        for field, values in columns.items()
+    )
 
 
 def _field_text(values: Sequence[Any], names: Sequence[str] | None) -> str:
@@ -177,10 +184,7 @@ def _field_text(values: Sequence[Any], names: Sequence[str] | None) -> str:
 
 def _arrays_text(arrays: Sequence[Array]) -> str:
     shapes = {array.shape for array in arrays}
-    try:
-        dtype = DType.from_numpy(arrays[0].dtype).label
-    except TypeError:
-        dtype = str(arrays[0].dtype)
+    dtype = dtype_text(arrays[0].dtype)
     if len(shapes) != 1:
         return f"{dtype}, {count_text(len(shapes))} different shapes"
     whole = np.stack(arrays)

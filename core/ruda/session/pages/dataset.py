@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ruda.errors import DatasetError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.session.datasets import OpenDataset
-from ruda.session.items import label_text, split_item
+from ruda.session.items import label_text, read_items, split_item
 from ruda.session.wording import count_text, counted, share_text
 
 if TYPE_CHECKING:
@@ -97,9 +96,9 @@ def class_page(dataset: Dataset[Any], *, monitor: Monitor = SILENT) -> ClassPage
     for start in range(0, total, COUNT_BLOCK):
         monitor.check()
         block = range(start, min(total, start + COUNT_BLOCK))
-        items, lost = _items(dataset, block)
-        broken += lost
-        labels = [label_text(split_item(item)[1], names) for item in items]
+        items, problems = read_items(dataset, block)
+        broken += len(problems)
+        labels = [label_text(split_item(item)[1], names) for item in items.values()]
         unlabelled += labels.count("")
         counts.update(label for label in labels if label)
         monitor.report(Progress(block.stop, total, "items"))
@@ -117,20 +116,6 @@ def class_page(dataset: Dataset[Any], *, monitor: Monitor = SILENT) -> ClassPage
 def _picture_text(shape: Sequence[int], dtype: str) -> str:
     size = " × ".join(str(side) for side in shape)
     return f"{size} pixels, {dtype}"
-
-
-def _items(dataset: Dataset[Any], block: range) -> tuple[list[Any], int]:
-    try:
-        return dataset.get_many(block), 0
-    except DatasetError:
-        pass  # one of them is broken: read one by one and count the rest
-    items: list[Any] = []
-    for index in block:
-        try:
-            items.append(dataset[index])
-        except DatasetError:
-            continue
-    return items, len(block) - len(items)
 
 
 def _bars(pairs: Sequence[tuple[str, int]], total: int) -> tuple[ClassBar, ...]:

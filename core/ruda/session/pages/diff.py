@@ -14,7 +14,7 @@ from ruda.session.pages.folding import Vector
 from ruda.session.pages.query import Query, QueryProblem, find
 from ruda.session.pages.status import is_problem, status_look
 from ruda.session.steps import steps_text
-from ruda.session.wording import count_text, counted, share_text, size_text
+from ruda.session.wording import count_text, counted, keeping_text, share_text, size_text
 from ruda.store import DiffReport, Status
 
 ALL_STATUSES = frozenset(Status)
@@ -142,8 +142,7 @@ def diff_summary(table: DiffTable | DiffReport) -> str:
     parts = [f"{count_text(coverage.tensors)} of {total}"]
     missing, errors = counts[Status.MISSING], counts[Status.ERROR]
     if missing:
-        keeps = "keeps its initial value" if missing == 1 else "keep their initial values"
-        parts.append(f"{count_text(missing)} {keeps}")
+        parts.append(f"{count_text(missing)} {keeping_text(missing)}")
     if errors:
         parts.append(f"{count_text(errors)} cannot be applied")
     if table.left_out:

@@ -10,7 +10,7 @@ import numpy as np
 from ruda.errors import DTypeError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.session.wording import count_text, counted, number_text, shape_text, share_text, size_text
-from ruda.tensor import DType, Kind
+from ruda.tensor import DType
 
 if TYPE_CHECKING:
     from ruda.store import TensorSnapshot
@@ -21,8 +21,6 @@ Array = np.ndarray[Any, Any]
 GRID_ROWS = 48
 GRID_COLUMNS = 48
 """Largest size of the value grid; larger tensors show the largest magnitude of each cell."""
-
-_ORDERED = (Kind.FLOAT, Kind.INT, Kind.UINT, Kind.BOOL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +92,8 @@ def inspector_page(
         facts=tuple(_facts(snapshot, source)),
         statistics=() if stats is None else tuple(_statistics(stats)),
         histogram=None if stats is None or not stats.finite else _histogram(stats),
-        findings=() if stats is None else tuple(_findings(snapshot.dtype, stats)),
-        can_scan=snapshot.dtype.kind in _ORDERED,
+        findings=() if stats is None else tuple(_findings(stats)),
+        can_scan=snapshot.dtype.is_ordered,
         asks_first=snapshot.nbytes > limit,
         scan_label=f"Compute ({size_text(snapshot.nbytes)})",
     )
@@ -110,7 +108,7 @@ def scan_tensor(
     """
     from ruda.tensor import stats
 
-    if snapshot.dtype.kind not in _ORDERED:
+    if not snapshot.dtype.is_ordered:
         raise DTypeError(f"{snapshot.key}: {snapshot.dtype} has no order to take statistics of")
     monitor.check()
     return stats(snapshot.read(), snapshot.dtype, bins=bins, monitor=monitor)
@@ -128,7 +126,7 @@ def values_page(
 
     Raises DTypeError for dtypes without an order.
     """
-    if dtype.kind not in _ORDERED:
+    if not dtype.is_ordered:
         raise DTypeError(f"{dtype} has no values that a heat map could show")
     plane = _plane(array)
     down = _cuts(plane.shape[0], rows)
@@ -238,12 +236,12 @@ def _histogram(stats: TensorStats) -> HistogramView:
     return HistogramView(stats.histogram, stats.low, stats.high, caption)
 
 
-def _findings(dtype: DType, stats: TensorStats) -> list[str]:
+def _findings(stats: TensorStats) -> list[str]:
     found: list[str] = []
     if stats.nans:
         found.append(f"{counted(stats.nans, 'value')} NaN")
     if stats.pos_infs or stats.neg_infs:
         found.append(f"{counted(stats.pos_infs + stats.neg_infs, 'value')} infinite")
-    if stats.count > 1 and stats.finite == stats.count and stats.minimum == stats.maximum:
+    if stats.count > 1 and stats.constant:
         found.append(f"constant: every value is {number_text(stats.minimum)}")
     return found

@@ -10,10 +10,9 @@ import numpy as np
 
 from ruda.errors import DatasetError
 from ruda.progress import SILENT, Monitor
-from ruda.session.items import as_picture, label_text, split_item
+from ruda.session.items import as_picture, dtype_text, label_text, split_item
 from ruda.session.pages.inspector import Fact
 from ruda.session.wording import count_text, number_text, share_text
-from ruda.tensor import DType
 
 if TYPE_CHECKING:
     from ruda.data import Dataset
@@ -99,11 +98,7 @@ def item_page(
 
 def _pixel_facts(image: Array) -> list[Fact]:
     size = " × ".join(str(side) for side in image.shape)
-    try:
-        dtype = DType.from_numpy(image.dtype).label
-    except TypeError:
-        dtype = str(image.dtype)
-    facts = [Fact("pixels", f"{size}, {dtype}")]
+    facts = [Fact("pixels", f"{size}, {dtype_text(image.dtype)}")]
     if image.size and image.dtype.kind in "uifb":
         wide = image.astype(np.float64)
         finite = wide[np.isfinite(wide)]

@@ -6,15 +6,14 @@ import heapq
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ruda.errors import RecipeError
 from ruda.progress import SILENT, Monitor
+from ruda.session.pages.folding import Vector
 from ruda.store import KeyRemapper
-
-Vector = np.ndarray[Any, np.dtype[np.int64]]
 
 _BLOCK = 50_000
 """Keys that are searched between two stop points."""

@@ -90,7 +90,7 @@ class RunPage:
 
 def run_page(batch: BatchRun | None = None, evaluation: Evaluation | None = None) -> RunPage:
     """The screen after one batch, a whole dataset, or both."""
-    layers = () if batch is None else layer_lines(batch.layers, batch.sizes)
+    layers = () if batch is None else _layer_lines(batch.layers, batch.sizes)
     warnings = [run.warning for run in (batch, evaluation) if run is not None and run.warning]
     return RunPage(
         headline=_headline(batch, evaluation),
@@ -123,7 +123,7 @@ def mistakes_page(
     return chosen_page(dataset, indices, title=title, predictions=said, monitor=monitor)
 
 
-def layer_lines(
+def _layer_lines(
     layers: Sequence[LayerTime], sizes: Sequence[LayerSize] = ()
 ) -> tuple[LayerLine, ...]:
     """Time per layer, in the order of the model, with the parameters that ``sizes`` names."""

@@ -10,7 +10,7 @@ from ruda.session.datasets import BatchChoice, OpenDataset
 from ruda.session.document import Document, TargetChoice
 from ruda.session.pages.dataset import dataset_page
 from ruda.session.steps import steps_text
-from ruda.session.wording import count_text
+from ruda.session.wording import count_text, keeping_text
 from ruda.store import Status
 
 if TYPE_CHECKING:
@@ -67,9 +67,8 @@ def run_setup(
     left = 0 if report is None else report.counts[Status.MISSING]
     caution = ""
     if report is not None and left and not sentence:
-        verb = "keeps its initial value" if left == 1 else "keep their initial values"
-        total = count_text(report.target_params)
-        caution = f"{count_text(left)} of {total} parameters {verb}."
+        total = count_text(report.target_tensors)
+        caution = f"{count_text(left)} of {total} parameters {keeping_text(left)}."
     return RunSetup(
         weights="" if document is None else document.name,
         model="" if choice is None or choice.is_file else choice.title,

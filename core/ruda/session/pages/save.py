@@ -36,8 +36,9 @@ class SaveLine:
     count: int
     shape: str
     dtype: str
-    """``f32``, or ``f32 → f16``."""
+    """What it is saved as: ``f16``."""
     what: str
+    """The steps that made it, such as ``rename · cast f16``; empty for none."""
     nbytes: int
     module: str
 
@@ -96,9 +97,9 @@ def save_plan_page(plan: SavePlan, source: TensorIndex) -> SavePlanPage:
         size_before=before,
         size_after=plan.file_size,
         peak=plan.peak_bytes,
-        dtypes_before=dtype_shares(source.values()),
-        dtypes_after=dtype_shares(view.values()),
-        lines=save_lines(source, view),
+        dtypes_before=_dtype_shares(source.values()),
+        dtypes_after=_dtype_shares(view.values()),
+        lines=_save_lines(view),
         left_out=max(0, len(source) - len(view)),
         blockers=tuple(str(problem) for problem in plan.blockers),
         warnings=tuple(str(problem) for problem in plan.warnings),
@@ -137,7 +138,7 @@ def cast_text(counts: CastCounts) -> str:
     return f"{values} cast: {losses}, subnormal {counts.subnormal}"
 
 
-def dtype_shares(snapshots: Iterable[TensorSnapshot]) -> tuple[DTypeShare, ...]:
+def _dtype_shares(snapshots: Iterable[TensorSnapshot]) -> tuple[DTypeShare, ...]:
     """Tensors and bytes per element type, the largest first."""
     counts: dict[str, int] = {}
     sizes: dict[str, int] = {}
@@ -149,7 +150,7 @@ def dtype_shares(snapshots: Iterable[TensorSnapshot]) -> tuple[DTypeShare, ...]:
     return tuple(DTypeShare(label, counts[label], sizes[label]) for label in order)
 
 
-def save_lines(source: TensorIndex, view: TensorIndex) -> tuple[SaveLine, ...]:
+def _save_lines(view: TensorIndex) -> tuple[SaveLine, ...]:
     """What is done to every tensor, alike ones of a family together, in order of the new file."""
     groups: dict[tuple[object, ...], list[TensorSnapshot]] = {}
     for snapshot in view.values():

@@ -179,11 +179,7 @@ class TensorPage(Sequence[TensorRow]):
             dtype=", ".join(dtypes),
             nbytes=int(table.nbytes[places].sum()),
             numel=int(table.numel[places].sum()),
-            shard=next(iter(shards))
-            if len(shards) == 1
-            else f"{len(shards)} files"
-            if shards
-            else "",
+            shard=f"{len(shards)} files" if len(shards) > 1 else "".join(shards),
             note="",
             keys=tuple(table.keys[i] for i in some[:100]),
             is_family=True,
