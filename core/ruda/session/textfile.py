@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
+
+from ruda.store import replace_file
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Write a whole file or leave the old one: sibling, sync, rename. Makes the folder.
+    """Write a whole file or leave the old one, as ``replace_file``. Makes the folder.
 
     Raises OSError where the system refuses; the old file is untouched then.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    replace_file(path, text.encode("utf-8"))
 
 
 def set_aside(path: Path) -> Path:

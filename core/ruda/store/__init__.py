@@ -1,5 +1,6 @@
 """Files of tensors: opening, filtering, remapping, adapting, comparing, loading and saving."""
 
+from ruda.store._sibling import replace_file
 from ruda.store.adapt import (
     ChainAdapter,
     IdentityAdapter,
@@ -117,6 +118,7 @@ __all__ = [
     "recipe_from_toml",
     "recipe_to_json",
     "recipe_to_toml",
+    "replace_file",
     "save",
     "write",
     "write_recipe",

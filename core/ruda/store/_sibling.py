@@ -132,6 +132,24 @@ class Sibling:
         _sync_folder(self.target.parent)
 
 
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a small file whole, or leave the old one as it was: sibling, sync, rename.
+
+    A link is followed. Raises SaveError with its stage.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        with Sibling(target) as sibling:
+            sibling.write(content)
+            sibling.finish(forget=False)
+            sibling.rename_over(release=lambda: None, replace=os.replace)
+    except SaveError as error:
+        raise SaveError(error.message, stage=error.stage, path=path) from error
+    except OSError as error:
+        why = error.strerror or error
+        raise SaveError(f"cannot be written: {why}", stage="write", path=path) from error
+
+
 def put_new(source: Path, target: Path) -> None:
     """Rename where nothing may be replaced. Raises FileExistsError if there is a target by now."""
     if os.name == "nt":

@@ -37,6 +37,7 @@ from typing import Any, TypeVar
 import tomli_w
 
 from ruda.errors import DTypeError, FileAccessError, RecipeError
+from ruda.store._sibling import replace_file
 from ruda.store.recipe import Action, CastPolicy, CastScope, Decision, Recipe, nearest_word
 from ruda.store.remap import KeyRemapper, RemapRule
 from ruda.store.select import PathFilter
@@ -167,14 +168,15 @@ def read_recipe(path: Path | str) -> Recipe:
 
 
 def write_recipe(recipe: Recipe, path: Path | str) -> None:
-    """Write a ``.toml`` or ``.json`` file. Raises RecipeError for what a file cannot hold."""
+    """Write a ``.toml`` or ``.json`` file; an old one is replaced in one step.
+
+    Raises RecipeError for what a file cannot hold, SaveError where it cannot be written; the old
+    file is untouched then.
+    """
     path = Path(path)
     is_json = path.suffix.lower() == ".json"
     text = recipe_to_json(recipe) if is_json else recipe_to_toml(recipe)
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise FileAccessError(f"cannot be written: {error.strerror or error}", path=path) from error
+    replace_file(path, text.encode("utf-8"))
 
 
 class _Reader:

@@ -1,5 +1,6 @@
 import pytest
 
+from ruda.errors import SaveError
 from ruda.session import Settings, read_settings, setting_infos, write_settings
 
 
@@ -97,7 +98,7 @@ def test_a_write_that_fails_leaves_the_old_file(file, monkeypatch):
         raise OSError("no")
 
     monkeypatch.setattr("os.replace", refuse)
-    with pytest.raises(OSError, match="no"):
+    with pytest.raises(SaveError, match=r"settings\.toml: .* cannot be put in place: no$"):
         write_settings(file, Settings(theme="light"))
     assert file.read_text("utf-8") == 'theme = "dark"\n'
     assert [entry.name for entry in file.parent.iterdir()] == ["settings.toml"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ruda.errors import FileAccessError, RecipeError
+from ruda.errors import FileAccessError, RecipeError, SaveError
 from ruda.store import (
     CastPolicy,
     CastScope,
@@ -165,6 +165,19 @@ def test_reading_names_the_file(tmp_path: Path) -> None:
         read_recipe(path)
     with pytest.raises(FileAccessError, match=r"absent\.toml: cannot be read"):
         read_recipe(tmp_path / "absent.toml")
+
+
+def test_writing_replaces_the_file_or_leaves_it(tmp_path: Path) -> None:
+    path = tmp_path / "r.toml"
+    write_recipe(FULL, path)
+    before = path.read_bytes()
+    with pytest.raises(RecipeError, match="a filter with a predicate cannot be written"):
+        write_recipe(Recipe(select=PathFilter.from_predicate(lambda k, c: True)), path)
+    assert path.read_bytes() == before
+    write_recipe(Recipe(), path)
+    assert read_recipe(path) == Recipe()
+    with pytest.raises(SaveError, match=r"none.r\.toml: no file can be made in"):
+        write_recipe(FULL, tmp_path / "none" / "r.toml")
 
 
 def test_what_a_file_cannot_hold() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from ruda.errors import SaveError
 from ruda.store import save
-from ruda.store._sibling import Sibling, put_new, remove_stale
+from ruda.store._sibling import Sibling, put_new, remove_stale, replace_file
 from ruda.store.formats.rudapack import RudapackFormat
 from ruda.store.index import TensorIndex
 from ruda.store.snapshot import TensorSnapshot
@@ -201,6 +201,29 @@ def closed_first(sibling):
 def test_a_target_in_no_folder(tmp_path):
     with pytest.raises(SaveError, match=r"no file can be made in .*none: No such file"):
         Sibling(tmp_path / "none" / "m.bpk")
+
+
+def test_a_small_file_is_replaced_through_a_link(tmp_path):
+    (tmp_path / "real.txt").write_bytes(b"old")
+    (tmp_path / "link.txt").symlink_to("real.txt")
+    replace_file(tmp_path / "link.txt", b"new")
+    assert (tmp_path / "real.txt").read_bytes() == b"new"
+    assert (tmp_path / "link.txt").is_symlink()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_small_file_that_cannot_be_synced_leaves_the_old_one(tmp_path, monkeypatch):
+    def refuse(handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"old")
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(SaveError, match=r"a\.txt: cannot be written: No space left") as caught:
+        replace_file(path, b"new")
+    assert caught.value.stage == "write"
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 CHILD = """

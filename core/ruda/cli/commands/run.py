@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -136,21 +134,15 @@ def _free(path: Path, overwrite: bool) -> Path:
 
 def _write_outputs(path: Path, found: Evaluation, kind: str) -> None:
     """Write ``logits`` or ``log_probs``, ``predicted`` and ``labels``; all or nothing."""
+    import io
+
     import numpy as np
 
-    from ruda.errors import SaveError
+    from ruda.store import replace_file
 
     arrays: dict[str, Any] = {kind: found.outputs, "predicted": found.predicted}
     if found.labels is not None:
         arrays["labels"] = found.labels
-    name = ""
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **arrays)
-        os.replace(name, path)
-    except OSError as error:
-        raise SaveError(str(error.strerror or error), stage="write", path=path) from error
-    finally:
-        if name:
-            Path(name).unlink(missing_ok=True)
+    content = io.BytesIO()
+    np.savez(content, **arrays)
+    replace_file(path, content.getvalue())
