@@ -39,6 +39,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
+
+
+class Place(Protocol):
+    """Where a file lies: a path, or an address; ``str()`` is what a person reads."""
+
+    @property
+    def name(self) -> str:
+        """The last part."""
 
 
 class RudaError(Exception):
@@ -82,16 +91,16 @@ class MissingExtraError(RudaError, ImportError):
 class StoreError(RudaError):
     """Root of everything that can go wrong with a file of tensors."""
 
-    def __init__(self, message: str, *, path: Path | str | None = None) -> None:
+    def __init__(self, message: str, *, path: Place | str | None = None) -> None:
         super().__init__(message if path is None else f"{path}: {message}")
-        self.path = None if path is None else Path(path)
+        self.path: Place | None = Path(path) if isinstance(path, str) else path
 
 
 class FormatError(StoreError, ValueError):
     """Raised when the bytes of a file are not what its format allows."""
 
     def __init__(
-        self, reason: str, *, path: Path | str | None = None, offset: int | None = None
+        self, reason: str, *, path: Place | str | None = None, offset: int | None = None
     ) -> None:
         place = "" if offset is None else f"byte {offset}: "
         super().__init__(f"{place}{reason}", path=path)
@@ -131,7 +140,7 @@ class UnsafeContentError(FormatError):
         reason: str,
         *,
         names: Sequence[str] = (),
-        path: Path | str | None = None,
+        path: Place | str | None = None,
         offset: int | None = None,
     ) -> None:
         super().__init__(reason, path=path, offset=offset)
@@ -146,7 +155,7 @@ class MissingKeyError(StoreError, KeyError):
     """Raised when a key is not in an index; ``nearest`` is the closest key there is."""
 
     def __init__(
-        self, key: str, *, nearest: str | None = None, path: Path | str | None = None
+        self, key: str, *, nearest: str | None = None, path: Place | str | None = None
     ) -> None:
         hint = "" if nearest is None else f"; did you mean {nearest!r}?"
         super().__init__(f"no tensor has the key {key!r}{hint}", path=path)
@@ -163,7 +172,7 @@ class KeyCollisionError(StoreError, ValueError):
         sources: Sequence[str],
         *,
         step: str | None = None,
-        path: Path | str | None = None,
+        path: Place | str | None = None,
     ) -> None:
         by = "" if step is None else f" by {step}"
         named = " and ".join(repr(s) for s in sources)
@@ -179,7 +188,7 @@ class LoadError(StoreError, ValueError):
     ``result`` is the full ApplyResult; the model is untouched.
     """
 
-    def __init__(self, message: str, *, result: object, path: Path | str | None = None) -> None:
+    def __init__(self, message: str, *, result: object, path: Place | str | None = None) -> None:
         super().__init__(message, path=path)
         self.result = result
 
@@ -187,7 +196,7 @@ class LoadError(StoreError, ValueError):
 class SaveError(StoreError, OSError):
     """Raised when a file cannot be written; the old file is untouched. ``stage`` says where."""
 
-    def __init__(self, message: str, *, stage: str, path: Path | str | None = None) -> None:
+    def __init__(self, message: str, *, stage: str, path: Place | str | None = None) -> None:
         super().__init__(message, path=path)
         self.stage = stage
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, TypeAlias
 
-from ruda.errors import HeaderError, SettingError
+from ruda.errors import HeaderError, Place, SettingError
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
 """A value that survives text: numbers of any size, NaN and the infinities included."""
@@ -20,7 +19,7 @@ def to_text(name: str, values: Mapping[str, Any]) -> str:
     return json.dumps(dict(values), ensure_ascii=False)
 
 
-def from_text(name: str, text: str, path: Path | None) -> dict[str, Any]:
+def from_text(name: str, text: str, path: Place | None) -> dict[str, Any]:
     """The table again. Raises HeaderError if the text is not one."""
     try:
         found = json.loads(text)

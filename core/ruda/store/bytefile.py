@@ -12,10 +12,11 @@ import os
 import stat
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ruda.errors import FileAccessError, TruncatedFileError
+from ruda.errors import FileAccessError, StoreError, TruncatedFileError
+from ruda.store.uri import Place
 
 READ_BYTES = 1 << 30
 """Largest single read: one call may not exceed 2 GiB on Linux."""
@@ -28,15 +29,19 @@ class ByteFile:
     opening an index reads headers only.
     """
 
+    path: Place
+    note: str | None = None
+    """What a person should know of how the file is read."""
+
     def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
+        self.path = path = Path(path)
         try:
-            if not stat.S_ISREG(mode := os.stat(self.path).st_mode) and not stat.S_ISDIR(mode):
+            if not stat.S_ISREG(mode := os.stat(path).st_mode) and not stat.S_ISDIR(mode):
                 raise FileAccessError(
                     "is a pipe or a device, and a file is needed; save it to disk first",
                     path=self.path,
                 )
-            self._file = open(self.path, "rb", buffering=0)  # noqa: SIM115 - closed by close()
+            self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed by close()
             self.size = os.fstat(self._file.fileno()).st_size
         except FileNotFoundError as error:
             raise FileAccessError(
@@ -92,6 +97,8 @@ class ByteFile:
         while done < count:
             try:
                 got = self._read_some(offset + done, buffer[done : done + READ_BYTES])
+            except StoreError:
+                raise
             except (OSError, ValueError) as error:
                 why = "the file was closed" if self.closed else error
                 raise FileAccessError(f"cannot be read: {why}", path=self.path) from error
@@ -116,6 +123,12 @@ class ByteFile:
             piece = buffer[: min(size, count - start)]
             self.read_into(offset + start, piece)
             yield piece
+
+    def prefetch(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Be told of many small reads (offset, count) that come next; a file on disk ignores it."""
+
+    def forget(self) -> None:
+        """Let go of what ``prefetch`` fetched."""
 
     def map_range(self, offset: int, count: int) -> memoryview:
         """The same bytes as ``read_at`` without a copy where a map can be had; read-only."""
@@ -158,7 +171,7 @@ class ByteFile:
 class MemoryFile(ByteFile):
     """Bytes that are in memory already, read like a file; ``path`` is where they came from."""
 
-    def __init__(self, raw: bytes, path: Path) -> None:
+    def __init__(self, raw: bytes, path: Place) -> None:
         self.path = path
         self.size = len(raw)
         self.bytes_read = 0

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from ruda.errors import FormatError, KeyCollisionError, UnsafeContentError
 from ruda.progress import SILENT, Monitor
+from ruda.store.bytefile import ByteFile
 from ruda.store.index import TensorIndex
+from ruda.store.uri import Place
 
 HEAD_BYTES = 4096
 """How much of a file's start ``matches`` is shown."""
@@ -17,7 +19,11 @@ HEAD_BYTES = 4096
 
 @runtime_checkable
 class ModelFormat(Protocol):
-    """One on-disk kind of tensor file."""
+    """One on-disk kind of tensor file.
+
+    A format that can also be read at an address has ``open_bytes(file, *, monitor)``: the same as
+    ``open``, of a file that is open already and is the format's to close.
+    """
 
     name: str
     """Short name: ``safetensors``, ``pytorch``, ``rudapack``."""
@@ -33,7 +39,7 @@ class ModelFormat(Protocol):
 
 
 @contextmanager
-def located(path: Path) -> Iterator[None]:
+def located(path: Place) -> Iterator[None]:
     """Give every error of a file that leaves this block the path, if it has none yet."""
     try:
         yield
@@ -51,3 +57,13 @@ def located(path: Path) -> Iterator[None]:
         if error.path is not None:
             raise
         raise type(error)(error.reason, path=path, offset=error.offset) from error
+
+
+def taken(file: ByteFile, read: Callable[[ByteFile], TensorIndex]) -> TensorIndex:
+    """What ``read`` makes of an open file; closes it on any error, and gives that its path."""
+    try:
+        with located(file.path):
+            return read(file)
+    except BaseException:
+        file.close()
+        raise

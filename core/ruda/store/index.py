@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from ruda.errors import KeyCollisionError, MissingKeyError
 from ruda.store.snapshot import TensorSnapshot
+from ruda.store.uri import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ class TensorIndex(Mapping[str, TensorSnapshot]):
 
     snapshots: Mapping[str, TensorSnapshot]
     format: str
-    path: Path | None = None
+    path: Place | None = None
     metadata: Mapping[str, str] = field(default_factory=dict)
-    shards: tuple[Path, ...] = ()
+    shards: tuple[Place, ...] = ()
     notes: tuple[str, ...] = ()
     unsafe: tuple[str, ...] = ()
     """Names of globals that a pickle asked for and that were not resolved."""
@@ -134,9 +134,9 @@ class TensorIndex(Mapping[str, TensorSnapshot]):
         snapshots: Iterable[TensorSnapshot],
         *,
         format: str,
-        path: Path | None = None,
+        path: Place | None = None,
         metadata: Mapping[str, str] | None = None,
-        shards: tuple[Path, ...] = (),
+        shards: tuple[Place, ...] = (),
         notes: tuple[str, ...] = (),
         unsafe: tuple[str, ...] = (),
         tree: TreeNode | None = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -11,6 +12,7 @@ from ruda.errors import (
     SettingError,
     TruncatedFileError,
     UnknownFormatError,
+    UnsupportedContentError,
 )
 from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile
@@ -22,6 +24,8 @@ from ruda.store.formats.rudapack import RudapackFormat
 from ruda.store.formats.safetensors import SafetensorsFormat
 from ruda.store.formats.sharded import index_of, open_sharded, weights_in
 from ruda.store.index import TensorIndex
+from ruda.store.remote import open_bytes
+from ruda.store.uri import Place, Uri, place_of
 
 ENTRY_POINTS = "ruda.formats"
 BUILT_IN: tuple[ModelFormat, ...] = (
@@ -59,55 +63,72 @@ def _foreign() -> tuple[ModelFormat, ...]:
 
 
 def open_store(
-    path: Path | str, *, top_level_key: str | None = None, monitor: Monitor = SILENT
+    path: Path | Uri | str, *, top_level_key: str | None = None, monitor: Monitor = SILENT
 ) -> TensorIndex:
     """Open any weight file by its content; reads headers only. Close the index when done.
 
+    A text with a scheme (``https://``, ``s3://``, ``hf://`` …) is an address: header and tensors
+    are fetched in parts when they are asked for.
     A folder with one set of weights, an index of shards, or any shard of it opens the whole set.
     ``top_level_key`` takes one part of a PyTorch checkpoint, such as ``state_dict``.
     Raises FileAccessError, UnknownFormatError saying what the file is instead, or the
     FormatError of its format.
     """
-    path = Path(path)
-    folder = is_distributed(path)
+    place = place_of(path)
+    folder = is_distributed(place)
     if folder is not None:
         return open_distributed(folder, monitor=monitor)
-    if path.is_dir():
-        path = weights_in(path)
-    index = index_of(path)
+    if isinstance(place, Path) and place.is_dir():
+        place = weights_in(place)
+    index = index_of(place)
     if index is not None:
         return open_sharded(index, open_file, monitor=monitor)
-    return open_file(path, top_level_key=top_level_key, monitor=monitor)
+    return open_file(place, top_level_key=top_level_key, monitor=monitor)
 
 
 def open_file(
-    path: Path, *, top_level_key: str | None = None, monitor: Monitor = SILENT
+    path: Place, *, top_level_key: str | None = None, monitor: Monitor = SILENT
 ) -> TensorIndex:
     """Open one file by its content, also if it is a shard of a set. Raises like ``open_store``."""
-    head, size = _head(path)
-    if not size:
+    file = open_bytes(path)
+    try:
+        index = _open(file, top_level_key, monitor)
+    except BaseException:
+        file.close()
+        raise
+    return index if file.note is None else replace(index, notes=(file.note, *index.notes))
+
+
+def _open(file: ByteFile, top_level_key: str | None, monitor: Monitor) -> TensorIndex:
+    """Index of an open file, which the index closes."""
+    path = file.path
+    if not file.size:
         raise TruncatedFileError(
             "the file is empty (0 bytes); the download or the save never finished, get it again",
             path=path,
         )
-    chosen = _choose(head, path)
-    if top_level_key is None:
-        return chosen.open(path, monitor=monitor)
-    if chosen.name != PytorchFormat.name:
+    chosen = _choose(file.read_at(0, min(HEAD_BYTES, file.size)), path)
+    if top_level_key is not None and not isinstance(chosen, PytorchFormat):
         raise SettingError(
             f"{path}: a top-level key belongs to a PyTorch checkpoint, and this is a {chosen.title}"
         )
-    return PytorchFormat().open(path, top_level_key=top_level_key, monitor=monitor)
+    if isinstance(chosen, PytorchFormat):
+        return chosen.open_bytes(file, top_level_key=top_level_key, monitor=monitor)
+    if (read := getattr(chosen, "open_bytes", None)) is not None:
+        index: TensorIndex = read(file, monitor=monitor)
+        return index
+    if isinstance(path, Path):
+        file.close()
+        return chosen.open(path, monitor=monitor)
+    raise UnsupportedContentError(
+        f"is a {chosen.title}, which is read on disk only; download it first", path=path
+    )
 
 
-def _head(path: Path) -> tuple[bytes, int]:
-    with ByteFile(path) as file:
-        return file.read_at(0, min(HEAD_BYTES, file.size)), file.size
-
-
-def _choose(head: bytes, path: Path) -> ModelFormat:
+def _choose(head: bytes, path: Place) -> ModelFormat:
     formats = available_formats()
-    fitting = [each for each in formats if each.matches(head, path)]
+    shown = path if isinstance(path, Path) else Path(path.name)
+    fitting = [each for each in formats if each.matches(head, shown)]
     if fitting:
         by_suffix = [each for each in fitting if path.suffix.lower() in each.suffixes]
         return (by_suffix or fitting)[0]

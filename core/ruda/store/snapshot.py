@@ -7,12 +7,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from ruda.nn import ParamId
+from ruda.store.uri import Place
 from ruda.tensor import DType
 
 CHUNK_BYTES = 8 << 20
@@ -74,7 +74,7 @@ class ArraySource:
 class Origin:
     """Where the bytes of a snapshot lie: a file, and the range where they lie in it plainly."""
 
-    path: Path
+    path: Place
     offset: int | None = None
     nbytes: int | None = None
 
@@ -110,6 +110,12 @@ class TensorSnapshot:
     def numel(self) -> int:
         """Number of logical elements; 1 for a scalar."""
         return math.prod(self.shape)
+
+    @property
+    def dtype_label(self) -> str:
+        """Name of the element type: the scheme's own where it has one (``q4_0``), or the dtype's."""
+        label: str = getattr(self.scheme, "label", self.dtype.label)
+        return label
 
     @property
     def container(self) -> str | None:

@@ -227,7 +227,7 @@ def _releaser(plan: SavePlan, release: Callable[[], None] | None) -> Callable[[]
         if release is not None:
             release()
         source = plan.index.path
-        if source is not None and _same_file(source, plan.path):
+        if isinstance(source, Path) and _same_file(source, plan.path):
             plan.index.close()
 
     return drop

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from ruda.errors import (
@@ -17,6 +16,7 @@ from ruda.store.bytefile import ByteFile, MemoryFile
 from ruda.store.formats._pickle import PickleMachine
 from ruda.store.formats._torch_rebuild import StorageRef, TorchBuilder
 from ruda.store.formats._torch_source import EmbeddedBytes, PlainBytes
+from ruda.store.uri import Place
 
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 PROTOCOL = 1001
@@ -102,7 +102,7 @@ def read_legacy(file: ByteFile, limit: int, monitor: Monitor) -> dict[str, Any]:
 class EmbeddedStorages:
     """Storages that a plain pickle holds as bytes, each the bytes of a legacy file of its own."""
 
-    def __init__(self, path: Path, limit: int, monitor: Monitor) -> None:
+    def __init__(self, path: Place, limit: int, monitor: Monitor) -> None:
         self.path = path
         self.limit = limit
         self.monitor = monitor

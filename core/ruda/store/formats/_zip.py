@@ -104,6 +104,7 @@ class ZipDirectory:
         """Turn header offsets into data offsets, and prove that no two members overlap."""
         ordered = sorted(self.members.values(), key=lambda m: m.offset)
         end, previous = 0, "the start"
+        self.file.prefetch((m.offset, _local_bytes(m)) for m in ordered)
         for entry in ordered:
             if entry.offset < end:
                 raise OffsetError(f"{entry.name} overlaps {previous}", offset=entry.offset)
@@ -117,6 +118,7 @@ class ZipDirectory:
             self.members[entry.name] = Member(
                 entry.name, data, entry.packed, entry.size, entry.method, entry.crc
             )
+        self.file.forget()
 
 
 def inflated(raw: Iterator[memoryview], member: Member, size: int) -> Iterator[memoryview]:
@@ -284,6 +286,10 @@ def _check_member(name: str, flags: int, method: int, packed: int, size: int, pl
         )
 
 
+def _local_bytes(entry: Member) -> int:
+    return _LOCAL.size + max(len(entry.name.encode()), 64)
+
+
 def _local(file: ByteFile, entry: Member, directory: int) -> int:
     """Where the data of a member begins, after comparing both of its descriptions."""
     if entry.offset + _LOCAL.size > directory:
@@ -291,10 +297,7 @@ def _local(file: ByteFile, entry: Member, directory: int) -> int:
             f"{entry.name} begins at byte {entry.offset}, behind the directory at {directory}",
             offset=entry.offset,
         )
-    name = entry.name.encode()
-    raw = file.read_at(
-        entry.offset, min(_LOCAL.size + max(len(name), 64), file.size - entry.offset)
-    )
+    raw = file.read_at(entry.offset, min(_local_bytes(entry), file.size - entry.offset))
     fields = _LOCAL.unpack_from(raw)
     magic, _, flags, method, _, _, _, packed, size, name_size, extra_size = fields
     if magic != LOCAL_MAGIC:

@@ -26,6 +26,7 @@ from ruda.store.formats._torch_rebuild import TensorRef, element_bytes, torch_dt
 from ruda.store.formats.pytorch import PytorchFormat, source_of
 from ruda.store.index import TensorIndex
 from ruda.store.snapshot import Origin, TensorSnapshot
+from ruda.store.uri import Place
 from ruda.tensor import DType
 
 METADATA = ".metadata"
@@ -87,8 +88,10 @@ class ChunkedSource:
             return source_of("the part", ref, found).read()
 
 
-def is_distributed(path: Path) -> Path | None:
+def is_distributed(path: Place) -> Path | None:
     """The folder of a distributed checkpoint that a path stands for, or None."""
+    if not isinstance(path, Path):
+        return None
     if path.is_dir():
         return path if (path / METADATA).is_file() else None
     if path.name == METADATA or (path.suffix == SUFFIX and path.with_name(METADATA).is_file()):

@@ -25,7 +25,7 @@ from ruda.errors import (
 from ruda.progress import SILENT, Monitor, track
 from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import MAX_RANK, count_elements
-from ruda.store.format import located
+from ruda.store.format import taken
 from ruda.store.formats._torch_rebuild import StorageRef, TensorRef
 from ruda.store.formats._torch_source import MemberBytes, PlainBytes, StorageBytes, ViewSource
 from ruda.store.formats._zip import LOCAL_MAGIC, ZipDirectory
@@ -96,13 +96,11 @@ class NumpyFormat:
 
     def open(self, path: Path, *, monitor: Monitor = SILENT) -> TensorIndex:
         """Index of the arrays; reads headers only. A single array has the key ``<root>``."""
-        file = ByteFile(path)
-        try:
-            with located(path):
-                return self._index(file, monitor)
-        except BaseException:
-            file.close()
-            raise
+        return self.open_bytes(ByteFile(path), monitor=monitor)
+
+    def open_bytes(self, file: ByteFile, *, monitor: Monitor = SILENT) -> TensorIndex:
+        """The same of a file that is open already, and is closed with the index."""
+        return taken(file, lambda file: self._index(file, monitor))
 
     def _index(self, file: ByteFile, monitor: Monitor) -> TensorIndex:
         notes: list[str] = []

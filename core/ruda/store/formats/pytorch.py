@@ -22,7 +22,7 @@ from ruda.errors import (
 )
 from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile
-from ruda.store.format import located
+from ruda.store.format import taken
 from ruda.store.formats._pickle import PickleMachine
 from ruda.store.formats._tar import is_tar
 from ruda.store.formats._torch_legacy import EmbeddedStorages, is_legacy, read_legacy, run_at
@@ -34,6 +34,7 @@ from ruda.store.formats._torch_tree import Walk, segment
 from ruda.store.formats._zip import LOCAL_MAGIC, STORED, ZipDirectory
 from ruda.store.index import TensorIndex
 from ruda.store.snapshot import TensorSnapshot
+from ruda.store.uri import Place
 
 PICKLE_LIMIT = 1 << 30
 """Largest pickle that is read unless the caller says otherwise, in bytes."""
@@ -82,16 +83,20 @@ class PytorchFormat:
         ``tree`` is the whole checkpoint, ``unsafe`` the names that were not resolved.
         Raises UnsafeContentError for a pickle that would run code.
         """
-        file = ByteFile(path)
-        try:
-            with located(path):
-                found = self.read(file, monitor)
-                if top_level_key is not None:
-                    found.root = below(found.root, top_level_key, path)
-                return _index(found, file, self.name)
-        except BaseException:
-            file.close()
-            raise
+        return self.open_bytes(ByteFile(path), top_level_key=top_level_key, monitor=monitor)
+
+    def open_bytes(
+        self, file: ByteFile, *, top_level_key: str | None = None, monitor: Monitor = SILENT
+    ) -> TensorIndex:
+        """The same of a file that is open already, and is closed with the index."""
+
+        def read(file: ByteFile) -> TensorIndex:
+            found = self.read(file, monitor)
+            if top_level_key is not None:
+                found.root = below(found.root, top_level_key, file.path)
+            return _index(found, file, self.name)
+
+        return taken(file, read)
 
     def read(self, file: ByteFile, monitor: Monitor) -> Checkpoint:
         """What the container of an open file gives. Raises FormatError without a path."""
@@ -166,7 +171,7 @@ class PytorchFormat:
         )
 
 
-def below(root: Any, key: str, path: Path) -> Any:
+def below(root: Any, key: str, path: Place) -> Any:
     """The value under a key of the root dict. Raises MissingKeyError listing the keys there are."""
     if isinstance(root, dict):
         for name, value in root.items():

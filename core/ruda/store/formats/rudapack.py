@@ -19,7 +19,7 @@ from ruda.nn import ParamId
 from ruda.progress import SILENT, Monitor, track
 from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import MAX_RANK, FileRange, count_elements
-from ruda.store.format import located
+from ruda.store.format import taken
 from ruda.store.formats import _cbor
 from ruda.store.index import LazySnapshots, TensorIndex
 from ruda.store.snapshot import TensorSnapshot
@@ -68,13 +68,11 @@ class RudapackFormat:
         ``extra`` has ``scalars`` (exactly as decoded, absent when there are none), ``layout``
         (``aligned`` or ``packed``) and ``data_start``, the offset that ranges count from.
         """
-        file = ByteFile(path)
-        try:
-            with located(path):
-                return self._index(file, monitor)
-        except BaseException:
-            file.close()
-            raise
+        return self.open_bytes(ByteFile(path), monitor=monitor)
+
+    def open_bytes(self, file: ByteFile, *, monitor: Monitor = SILENT) -> TensorIndex:
+        """The same of a file that is open already, and is closed with the index."""
+        return taken(file, lambda file: self._index(file, monitor))
 
     def _index(self, file: ByteFile, monitor: Monitor) -> TensorIndex:
         header_end, root = _header(file)

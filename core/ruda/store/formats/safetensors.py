@@ -25,7 +25,7 @@ from ruda.errors import (
 from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import MAX_ELEMENTS, MAX_RANK, FileRange, count_elements
-from ruda.store.format import located
+from ruda.store.format import taken
 from ruda.store.index import LazySnapshots, TensorIndex
 from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import DType
@@ -59,13 +59,11 @@ class SafetensorsFormat:
 
     def open(self, path: Path, *, monitor: Monitor = SILENT) -> TensorIndex:
         """Index of the file in data order; reads the header only."""
-        file = ByteFile(path)
-        try:
-            with located(path):
-                return self._index(file, monitor)
-        except BaseException:
-            file.close()
-            raise
+        return self.open_bytes(ByteFile(path), monitor=monitor)
+
+    def open_bytes(self, file: ByteFile, *, monitor: Monitor = SILENT) -> TensorIndex:
+        """The same of a file that is open already, and is closed with the index."""
+        return taken(file, lambda file: self._index(file, monitor))
 
     def _index(self, file: ByteFile, monitor: Monitor) -> TensorIndex:
         raw = self._header_bytes(file)

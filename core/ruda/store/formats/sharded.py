@@ -14,19 +14,20 @@ from typing import Any
 
 from ruda.errors import FileAccessError, HeaderError, UnknownFormatError
 from ruda.progress import SILENT, Monitor, track
-from ruda.store.bytefile import ByteFile
 from ruda.store.index import TensorIndex
+from ruda.store.remote import is_there, open_bytes
 from ruda.store.snapshot import TensorSnapshot
+from ruda.store.uri import Place
 
 INDEX_SUFFIX = ".index.json"
 INDEX_LIMIT = 512 << 20
 _SHARD = re.compile(r"(?P<stem>.+)-\d+-of-\d+(?P<suffix>\.\w+)$")
 _WEIGHTS = (".safetensors", ".bpk", ".pt", ".pth", ".bin", ".ckpt")
 
-Opener = Callable[[Path], TensorIndex]
+Opener = Callable[[Place], TensorIndex]
 
 
-def index_of(path: Path) -> Path | None:
+def index_of(path: Place) -> Place | None:
     """The index file that a path stands for: itself, or the one beside a shard; else None."""
     if path.name.endswith(INDEX_SUFFIX):
         return path
@@ -34,7 +35,7 @@ def index_of(path: Path) -> Path | None:
     if found is None:
         return None
     beside = path.with_name(f"{found['stem']}{found['suffix']}{INDEX_SUFFIX}")
-    return beside if beside.is_file() else None
+    return beside if is_there(beside) else None
 
 
 def weights_in(folder: Path) -> Path:
@@ -58,7 +59,7 @@ def weights_in(folder: Path) -> Path:
     raise FileAccessError(f"is a folder {what}; name the file to open", path=folder)
 
 
-def open_sharded(index: Path, opener: Opener, *, monitor: Monitor = SILENT) -> TensorIndex:
+def open_sharded(index: Place, opener: Opener, *, monitor: Monitor = SILENT) -> TensorIndex:
     """All shards of an index file as one index, in the order of shards and of data in them.
 
     ``opener`` opens one shard. ``extra`` has ``index_metadata``; ``shards`` their paths.
@@ -69,7 +70,7 @@ def open_sharded(index: Path, opener: Opener, *, monitor: Monitor = SILENT) -> T
     opened: list[TensorIndex] = []
     try:
         for shard in track(shards, monitor, "shards", len(shards)):
-            if not shard.is_file():
+            if isinstance(shard, Path) and not shard.is_file():
                 raise FileAccessError(
                     f"names the shard {shard.name}, which is not beside it; get that file, too",
                     path=index,
@@ -93,9 +94,9 @@ def open_sharded(index: Path, opener: Opener, *, monitor: Monitor = SILENT) -> T
         raise
 
 
-def _read(index: Path) -> tuple[dict[str, str], dict[str, Any]]:
+def _read(index: Place) -> tuple[dict[str, str], dict[str, Any]]:
     """Names of files by key, and the index's own metadata."""
-    with ByteFile(index) as file:
+    with open_bytes(index) as file:
         if file.size > INDEX_LIMIT:
             raise HeaderError(
                 f"the index has {file.size} bytes, the limit is {INDEX_LIMIT}", path=index
@@ -129,7 +130,7 @@ def _is_plain(name: str) -> bool:
 
 
 def _joined(
-    index: Path, listed: Mapping[str, str], shards: list[Path], opened: list[TensorIndex]
+    index: Place, listed: Mapping[str, str], shards: list[Place], opened: list[TensorIndex]
 ) -> tuple[list[TensorSnapshot], tuple[str, ...]]:
     notes: list[str] = [note for each in opened for note in each.notes]
     by_name = {shard.name: each for shard, each in zip(shards, opened, strict=True)}

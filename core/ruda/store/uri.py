@@ -1,0 +1,92 @@
+"""Uri: where a file lies that is not on this machine, with the parts of a path that stores use."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from urllib.request import url2pathname
+
+_SCHEME = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://", re.IGNORECASE)
+_WEB = ("http", "https")
+
+
+@dataclass(frozen=True, slots=True)
+class Uri:
+    """An address such as ``https://host/model.safetensors`` or ``s3://bucket/model.pt``.
+
+    ``text`` is the address as it was given. ``str()`` leaves out what may be secret in one of the
+    web: the user, the password and the query.
+    """
+
+    text: str
+
+    def __str__(self) -> str:
+        if not self.is_web:
+            return self.text
+        parts = urlsplit(self.text)
+        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+    @property
+    def scheme(self) -> str:
+        """What is before ``://``, in small letters."""
+        found = _SCHEME.match(self.text)
+        return found["scheme"].lower() if found else ""
+
+    @property
+    def is_web(self) -> bool:
+        """True for http and https."""
+        return self.scheme in _WEB
+
+    @property
+    def name(self) -> str:
+        """The last part of the address, as a file would be called."""
+        last = self._path.rstrip("/").rpartition("/")[2]
+        return unquote(last) if self.is_web else last
+
+    @property
+    def stem(self) -> str:
+        """The name without its suffix."""
+        return Path(self.name).stem
+
+    @property
+    def suffix(self) -> str:
+        """The suffix of the name, with its dot."""
+        return Path(self.name).suffix
+
+    def with_name(self, name: str) -> Uri:
+        """The address of another file in the same folder; a query is kept, it may be a key."""
+        if not self.is_web:
+            return Uri(self.text.rstrip("/").rpartition("/")[0] + "/" + name)
+        parts = urlsplit(self.text)
+        folder = parts.path.rstrip("/").rpartition("/")[0]
+        path = f"{folder}/{quote(name)}"
+        return Uri(urlunsplit((parts.scheme, parts.netloc, path, parts.query, "")))
+
+    @property
+    def _path(self) -> str:
+        if self.is_web:
+            return urlsplit(self.text).path
+        return self.text.partition("://")[2]
+
+
+Place = Path | Uri
+"""Where a store lies: a path on this machine, or an address."""
+
+
+def place_of(words: Path | Uri | str) -> Place:
+    """The path or the address that is meant: ``file://`` and ``C://`` are paths.
+
+    A scheme has at least two letters, so a drive letter of Windows is none.
+    """
+    if not isinstance(words, str):
+        return words
+    found = _SCHEME.match(words)
+    if found is None:
+        return Path(words)
+    if found["scheme"].lower() == "file":
+        parts = urlsplit(words)
+        host = "" if parts.netloc in ("", "localhost") else f"//{parts.netloc}"
+        return Path(url2pathname(host + parts.path))
+    return Uri(words)
