@@ -18,6 +18,8 @@ from ruda_workbench.main_window import MainWindow
 from ruda_workbench.storage import Storage
 from ruda_workbench.theme import Theme
 
+SWITCH_INTERVAL = 0.0005
+"""Seconds of one turn of a Python thread; Python's own default is ten times that."""
 SETTLE_LIMIT = 20_000
 """Milliseconds that ``settle`` waits for jobs at most."""
 
@@ -32,6 +34,9 @@ def application(arguments: list[str] | None = None) -> QApplication:
     made.setApplicationDisplayName("Ruda")
     made.setDesktopFileName("ruda-workbench")
     made.setStyle("Fusion")
+    # Qt asks Python for every cell it paints, and each time the window waits for the turn of a
+    # working thread to end: short turns keep it alive while a large file is worked on.
+    sys.setswitchinterval(SWITCH_INTERVAL)
     return made
 
 

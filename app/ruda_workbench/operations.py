@@ -6,7 +6,7 @@ Nothing here knows a widget. Recipe edits are in ``recipe_operations``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from ruda.errors import RudaError
@@ -143,8 +143,9 @@ def has_sample(context: Context) -> bool:
     return sample_weights() is not None
 
 
+@lru_cache(maxsize=1)
 def sample_weights() -> Path | None:
-    """The sample's checkpoint with PyTorch's names; None where it is absent."""
+    """The sample's checkpoint with PyTorch's names; None where it is absent. Looked for once."""
     found = sorted(assets.samples().rglob("*.pt"))
     return found[0] if found else None
 

@@ -156,7 +156,7 @@ class ConvertPanel(QWidget):
         self.model.show_lines(() if laid.plan is None else laid.plan.lines)
         if self.isVisible():
             self.table.select_row(max(0, row))
-        self._summary.set_text("" if laid.plan is None else _sizes(document.index, laid.plan))
+        self._summary.set_text("" if laid.plan is None else _sizes(laid.plan))
         notes = () if laid.plan is None else laid.plan.notes
         if notes and cast is not None:
             self.banner.show_text("warning", notes[0])
@@ -238,10 +238,11 @@ class ConvertPanel(QWidget):
             self.banner.show_text("warning", text)
 
 
-def _sizes(before: TensorIndex, page: SavePlanPage) -> str:
+def _sizes(page: SavePlanPage) -> str:
+    before = page.size_before
     after = sum(share.nbytes for share in page.dtypes_after)
     change = ""
-    if before.nbytes and before.nbytes != after:
-        change = f" ({(after - before.nbytes) / before.nbytes * 100:+.0f} %)"
+    if before and before != after:
+        change = f" ({(after - before) / before * 100:+.0f} %)"
     shares = " · ".join(share.text for share in page.dtypes_after)
-    return f"{size_text(before.nbytes)} → {size_text(after)}{change} · {shares}"
+    return f"{size_text(before)} → {size_text(after)}{change} · {shares}"

@@ -216,12 +216,27 @@ class InspectorPanel(QWidget):
         target = row.target
         self._missing_key.set_text(row.key)
         self._missing_note.setText(f"{row.reason[:1].upper()}{row.reason[1:]}.")
-        if target is not None:
-            facts = [("shape", shape_text(target.shape)), ("type", target.dtype.label)]
-            facts += [("module", " › ".join(c.partition(":")[2] or c for c in row.containers))]
-            facts += [("closest", near.key) for near in row.nearest[:1]]
-            self._missing_facts.show_facts(tuple(facts))
         self._pages.setCurrentIndex(2)
+        if target is None:
+            return
+        module = " › ".join(c.partition(":")[2] or c for c in row.containers)
+        facts = (
+            ("shape", shape_text(target.shape)),
+            ("type", target.dtype.label),
+            ("module", module),
+        )
+        self._missing_facts.show_facts(facts)
+
+        def work(monitor: Monitor) -> str:
+            monitor.check()
+            return row.nearest[0].key if row.nearest else ""
+
+        def done(key: str) -> None:
+            if key:
+                self._missing_facts.show_facts((*facts, ("closest", key)))
+
+        # The first answer of a report compares all its names, which takes a while.
+        self._question.ask(f"Looking for {row.key}", work, done)
 
     def show_pairs(self, pairs: Sequence[Pair]) -> None:
         """Show these tensors, the first of them now."""

@@ -278,7 +278,8 @@ class LoadDiffPanel(QWidget):
         if line.source_key is not None and "." in line.source_key:
             first = line.source_key.split(".")[0]
             self._menu_entry(menu, f"Strip “{first}.” from every key", ("strip", (first,)))
-        for near in line.nearest:
+        quick = self.page is not None and self.page.total <= AT_ONCE
+        for near in line.nearest if quick else ():
             text = f"Rename {near.key} to {line.target_key}"
             self._menu_entry(menu, text, ("rename", (near.key, line.target_key or "")))
         menu.triggered.connect(self._menu_chosen)

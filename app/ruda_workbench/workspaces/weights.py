@@ -257,6 +257,7 @@ class WeightsWorkspace(Workspace):
 
     def _tabled(self) -> None:
         self.tensors.show_table(self.watch.table)
+        self._show_title()
         self.context.summary_changed.emit()
 
     def _laid(self) -> None:
@@ -287,7 +288,7 @@ class WeightsWorkspace(Workspace):
         facts = (
             counted(len(document.index), "tensor")
             + (f" in {document.top_level_key}" if document.top_level_key else ""),
-            size_text(self._size(document)),
+            *self._size(document),
             _FORMATS.get(document.index.format, document.index.format),
             steps_text(document.recipe),
         )
@@ -295,11 +296,14 @@ class WeightsWorkspace(Workspace):
         self.title.offer_targets(names, "" if document.target is None else document.target.name)
         self.title.can_save(on=_can_save(self))
 
-    def _size(self, document: Document) -> int:
-        # Summing a million tensors takes a third of a second: once per document is enough.
-        if document.id not in self._sizes:
-            self._sizes[document.id] = document.index.nbytes
-        return self._sizes[document.id]
+    def _size(self, document: Document) -> tuple[str, ...]:
+        """The size of all tensors that own their memory, once the table is there."""
+        table = self.watch.table
+        if table is not None and document.id not in self._sizes:
+            shared = sum(int(table.nbytes[place]) for place in table.shared)
+            self._sizes[document.id] = int(table.nbytes.sum()) - shared
+        size = self._sizes.get(document.id)
+        return () if size is None else (size_text(size),)
 
     def _show_recents(self) -> None:
         recents = self.context.storage.recents
