@@ -6,18 +6,18 @@ refused; 130 stopped by Ctrl-C. An error is one sentence on stderr; ``--debug`` 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-import os
 import sys
 import traceback
 import warnings
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import TextIO
 
 import click
 
 from ruda import __version__
-from ruda.cli.terminal import prepare_streams, printable, warn
+from ruda.cli.terminal import close_stdout, complain, flush, prepare_streams, warn
 
 FINE, FINDINGS, REFUSED, STOPPED = 0, 1, 2, 130
 
@@ -79,9 +79,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     prepare_streams()
     try:
         result = _call(words)
-        sys.stdout.flush()
+        flush()
     except BrokenPipeError:
-        _close_stdout()
+        close_stdout()
         return FINE
     except KeyboardInterrupt:
         return STOPPED
@@ -125,7 +125,8 @@ def _report(error: BaseException, debug: bool) -> int:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else REFUSED
     if debug:
-        traceback.print_exception(error, file=sys.stderr)
+        with contextlib.suppress(OSError):
+            traceback.print_exception(error, file=sys.stderr)
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return REFUSED
@@ -157,16 +158,4 @@ def _sentence(error: BaseException) -> str:
 
 
 def _say(sentence: str) -> None:
-    click.echo(f"ruda: {printable(sentence)}", err=True)
-
-
-def _close_stdout() -> None:
-    """Send what is still buffered nowhere, so that the interpreter does not complain at its end."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    target: Any = sys.stdout
-    try:
-        os.dup2(nowhere, target.fileno())
-    except (OSError, ValueError):
-        pass
-    finally:
-        os.close(nowhere)
+    complain(f"ruda: {sentence}")

@@ -1,6 +1,10 @@
 """What every command has in common: exit codes, sentences, streams."""
 
 import contextlib
+import io
+import json
+import os
+import shlex
 import subprocess
 import sys
 import warnings
@@ -9,7 +13,7 @@ import pytest
 
 import ruda
 from ruda.cli import main
-from ruda.cli.terminal import printable, table
+from ruda.cli.terminal import LONGEST_SENTENCE, printable, say_json, shortened, table
 from ruda.errors import FileAccessError
 
 
@@ -109,7 +113,7 @@ def test_whatever_breaks_is_told_in_a_sentence(error, code, sentence, capsys, mo
         raise error
 
     monkeypatch.setattr("ruda.store.open_store", fail)
-    monkeypatch.setattr("ruda.cli.program._close_stdout", lambda: None)
+    monkeypatch.setattr("ruda.cli.program.close_stdout", lambda: None)
     assert main(["inspect", "x"]) == code
     err = said(capsys)[1]
     assert sentence in err
@@ -216,3 +220,87 @@ def test_tables_are_aligned(capsys):
     table([["a", "1"], ["long", "20"]], right=(1,))
     table([])
     assert said(capsys)[0] == "  a      1\n  long  20\n"
+
+
+def test_a_very_long_key_does_not_push_the_other_rows_apart(capsys):
+    table([["k" * 5000, "1"], ["a", "20"]])
+    assert said(capsys)[0].splitlines() == [f"  {'k' * 5000}  1", "  a  20"]
+
+
+SENTENCES = [
+    pytest.param("short", "short", id="short"),
+    pytest.param(f"the key {'k' * 90_000!r} is", f"the key '{'k' * 119}…{'k' * 59}' is", id="key"),
+    pytest.param("a b " * 9000, f"{'a b ' * 425} … {'a b ' * 70}", id="words"),
+]
+
+
+@pytest.mark.parametrize(("text", "shown"), SENTENCES)
+def test_a_sentence_has_a_readable_length(text, shown):
+    assert shortened(text) == shown
+    assert len(shown) <= LONGEST_SENTENCE
+
+
+STEERING = "a\x7f\x9b31m\u202e\u2028\U000e0001\udcffé\x1b\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "ascii"])
+def test_json_steers_no_terminal_and_stays_json_in_any_encoding(encoding, monkeypatch):
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding=encoding, errors="backslashreplace")
+    monkeypatch.setattr("sys.stdout", stream)
+    say_json({STEERING: [1.5, None]})
+    stream.flush()
+    text = raw.getvalue().decode(encoding)
+    assert json.loads(text) == {STEERING: [1.5, None]}
+    assert {char for char in text if not char.isprintable()} == {"\n"}
+
+
+def test_json_refuses_what_json_does_not_have():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        say_json([float("nan")])
+
+
+STREAMS = [
+    pytest.param("formats >&-", 0, "", id="no stdout"),
+    pytest.param("formats 2>&- >/dev/null", 0, "", id="no stderr"),
+    pytest.param("inspect absent 2>&-", 2, "", id="refused without stderr"),
+    pytest.param(
+        "formats >/dev/full",
+        2,
+        "ruda: the output cannot be written: No space left on device\n",
+        id="full stdout",
+        marks=pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux only"),
+    ),
+    pytest.param(
+        "inspect absent 2>/dev/full",
+        2,
+        "",
+        id="full stderr",
+        marks=pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux only"),
+    ),
+]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+@pytest.mark.parametrize(("words", "code", "sentence"), STREAMS)
+def test_streams_that_are_closed_or_full(words, code, sentence, tmp_path):
+    command = f"{shlex.quote(sys.executable)} -m ruda.cli {words}"
+    done = subprocess.run(
+        command, shell=True, capture_output=True, text=True, timeout=60, cwd=tmp_path
+    )
+    assert (done.returncode, done.stderr) == (code, sentence)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+def test_a_save_is_done_though_nobody_reads_its_report(tmp_path):
+    source = tmp_path / "a.safetensors"
+    source.write_bytes((2).to_bytes(8, "little") + b"{}")
+    words = shlex.join([sys.executable, "-m", "ruda.cli", "convert", str(source)])
+    done = subprocess.run(
+        f"{words} {shlex.quote(str(tmp_path / 'b.bpk'))} | true",
+        shell=True,
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.stderr == b""
+    assert (tmp_path / "b.bpk").is_file()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from ruda.cli.options import RecipeWords, hint_words, recipe_of, recipe_options
 from ruda.cli.program import FINDINGS, FINE
-from ruda.cli.terminal import monitor, say, table
+from ruda.cli.terminal import monitor, say, say_json, table
 
 if TYPE_CHECKING:
     from ruda.session import DiffLine
@@ -51,7 +50,7 @@ def command(
             found.index.close()
     if as_json:
         data = {**report.as_data(), "target": choice.title}
-        click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
+        say_json(data)
     else:
         _show(report, choice.title, show_all=show_all)
     return FINE if report.is_complete else FINDINGS

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ruda.cli.program import FINE, REFUSED
-from ruda.cli.terminal import monitor, printable, say, table
+from ruda.cli.terminal import complain, monitor, say, say_json, table
 
 if TYPE_CHECKING:
     from ruda.progress import Monitor
@@ -59,7 +58,7 @@ def command(
         except RudaError as error:
             if len(files) == 1:
                 raise
-            click.echo(f"ruda: {printable(str(error))}", err=True)
+            complain(f"ruda: {error}")
             refused += 1
             continue
         if not as_json:
@@ -69,7 +68,7 @@ def command(
             shown += 1
     if as_json:
         listed = objects[0] if len(files) == 1 else objects
-        click.echo(json.dumps(listed, indent=2, ensure_ascii=False, allow_nan=False))
+        say_json(listed)
     return REFUSED if refused else FINE
 
 

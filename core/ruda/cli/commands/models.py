@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from ruda.cli.program import FINE
-from ruda.cli.terminal import say, table
+from ruda.cli.terminal import say, say_json, table
 
 
 @click.command("models")
@@ -43,7 +41,7 @@ def command(as_json: bool) -> int:
             }
         )
     if as_json:
-        click.echo(json.dumps(listed, indent=2, ensure_ascii=False))
+        say_json(listed)
         return FINE
     table(
         [
