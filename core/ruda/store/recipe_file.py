@@ -36,8 +36,9 @@ from typing import Any, TypeVar
 
 import tomli_w
 
-from ruda.errors import DTypeError, FileAccessError, RecipeError
+from ruda.errors import DTypeError, RecipeError
 from ruda.store._sibling import replace_file
+from ruda.store.bytefile import ByteFile
 from ruda.store.recipe import Action, CastPolicy, CastScope, Decision, Recipe, nearest_word
 from ruda.store.remap import KeyRemapper, RemapRule
 from ruda.store.select import PathFilter
@@ -45,6 +46,8 @@ from ruda.tensor import DType
 
 FORMAT = "ruda-recipe"
 VERSION = 1
+FILE_LIMIT = 16 << 20
+"""Largest recipe file that is read; real ones have a few thousand bytes."""
 
 T = TypeVar("T")
 Place = tuple[str | int, ...]
@@ -128,8 +131,10 @@ def recipe_from_toml(text: str) -> Recipe:
     """The recipe of a TOML text. Raises RecipeError naming the line."""
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         raise RecipeError(f"not a TOML file: {error}") from None
+    except RecursionError:
+        raise RecipeError("not a recipe: its entries are nested too deeply") from None
     return recipe_from_data(data, line_of=lambda place: _toml_line(text, place))
 
 
@@ -139,6 +144,12 @@ def recipe_from_json(text: str) -> Recipe:
         data = json.loads(text, object_pairs_hook=_distinct)
     except json.JSONDecodeError as error:
         raise RecipeError(f"not a JSON file: {error.msg} (line {error.lineno})") from None
+    except RecipeError:
+        raise
+    except ValueError as error:  # a number of thousands of digits
+        raise RecipeError(f"not a JSON file: {error}") from None
+    except RecursionError:
+        raise RecipeError("not a recipe: its entries are nested too deeply") from None
     return recipe_from_data(data, line_of=lambda place: _json_line(text, place))
 
 
@@ -154,10 +165,12 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_recipe(path: Path | str) -> Recipe:
     """The recipe of a ``.toml`` or ``.json`` file. Raises RecipeError, FileAccessError."""
     path = Path(path)
+    with ByteFile(path) as file:
+        if file.size > FILE_LIMIT:
+            raise RecipeError(f"{path}: {file.size} bytes; a recipe has at most {FILE_LIMIT}")
+        raw = file.read_at(0, file.size)
     try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise FileAccessError(f"cannot be read: {error.strerror or error}", path=path) from error
+        text = raw.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise RecipeError(f"{path}: not UTF-8 text at byte {error.start}") from None
     is_json = path.suffix.lower() == ".json" or text.lstrip().startswith("{")
@@ -176,7 +189,13 @@ def write_recipe(recipe: Recipe, path: Path | str) -> None:
     path = Path(path)
     is_json = path.suffix.lower() == ".json"
     text = recipe_to_json(recipe) if is_json else recipe_to_toml(recipe)
-    replace_file(path, text.encode("utf-8"))
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise RecipeError(
+            f"{path}: {text[error.start]!r} is half of a character, which no text file can hold"
+        ) from None
+    replace_file(path, content)
 
 
 class _Reader:

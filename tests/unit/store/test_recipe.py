@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,7 @@ BAD_TOML = [
     ),
     pytest.param('format="ruda-recipe"\nversion=true', "version 1, found True", id="true is not 1"),
     pytest.param("a = = 1", "not a TOML file: .*line 1", id="syntax"),
+    pytest.param("a = " + "[" * 90_000, "nested too deeply", id="deep"),
 ]
 
 
@@ -136,6 +138,8 @@ def test_bad_toml_is_refused_with_its_place(text: str, message: str) -> None:
 BAD_JSON = [
     pytest.param("{", "not a JSON file: .*line 1", id="syntax"),
     pytest.param("[]", r"expected a table, found \[\]", id="not an object"),
+    pytest.param("[" * 90_000, "nested too deeply", id="deep"),
+    pytest.param('{"version": ' + "9" * 5000 + "}", "not a JSON file: .*digits", id="digits"),
     pytest.param(
         '{\n"format": "ruda-recipe", "version": 1,\n"x": 2}',
         "line 3: x: unknown entry",
@@ -163,8 +167,29 @@ def test_reading_names_the_file(tmp_path: Path) -> None:
     path.write_bytes(b"\xff")
     with pytest.raises(RecipeError, match=r"r\.toml: not UTF-8 text at byte 0"):
         read_recipe(path)
-    with pytest.raises(FileAccessError, match=r"absent\.toml: cannot be read"):
+    with pytest.raises(FileAccessError, match=r"absent\.toml: there is no file here"):
         read_recipe(tmp_path / "absent.toml")
+
+
+def test_reading_is_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "large.toml"
+    with path.open("wb") as file:
+        file.truncate(1 << 30)
+    with pytest.raises(RecipeError, match=r"large\.toml: 1073741824 bytes; a recipe has at most"):
+        read_recipe(path)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe.toml")
+        with pytest.raises(FileAccessError, match=r"pipe\.toml: is a pipe or a device"):
+            read_recipe(tmp_path / "pipe.toml")
+
+
+def test_writing_half_a_character_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    write_recipe(Recipe(), path)
+    before = path.read_bytes()
+    with pytest.raises(RecipeError, match=r"r\.json: '\\ud83d' is half of a character"):
+        write_recipe(Recipe(select=PathFilter.of("\ud83d")), path)
+    assert path.read_bytes() == before
 
 
 def test_writing_replaces_the_file_or_leaves_it(tmp_path: Path) -> None:
