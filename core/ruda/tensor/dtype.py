@@ -116,6 +116,8 @@ class DType(Enum):
     C128 = _row("c128", 128, _C, "<c16", torch="complex128", storage="ComplexDoubleStorage")
     QFLOAT = _row("qfloat", 8, _Q, None, carrier="u1", bpk="QFloat")
     """Burn's quantized float: ``bits`` is meaningless, the byte count comes from the file."""
+    GGML = _row("ggml", 8, _Q, None, carrier="u1")
+    """Blocks of GGML; the scheme says which (``q4_0``), ``bits`` is meaningless as well."""
 
     __hash__ = object.__hash__  # Enum hashes names in Python, which every operation would pay for
 
