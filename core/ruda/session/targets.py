@@ -34,6 +34,11 @@ class Target:
             raise RecipeError(f"{self.choice.name}: an empty target")
         return found
 
+    def close(self) -> None:
+        """Release the file, if the target is one. May be called again."""
+        if self.index is not None:
+            self.index.close()
+
     @property
     def spec(self) -> ModuleSpec | None:
         """What the model expects, for ``convert``; None for a weights file."""
@@ -43,7 +48,7 @@ class Target:
 
 
 def parse_target(name: str, words: Iterable[str] = ()) -> TargetChoice:
-    """A target as it stands on a command line: a registered name, or a path of a weights file.
+    """A target on a command line: a registered name, or path or address of a weights file.
 
     ``words`` are ``key=value`` settings. Raises SettingError for a word without ``=``, settings
     of a file, and UnknownArchitectureError for what is neither.
@@ -52,7 +57,7 @@ def parse_target(name: str, words: Iterable[str] = ()) -> TargetChoice:
 
     settings = dict(parse_setting(word) for word in words)
     if name not in {architecture.name for architecture in architectures()}:
-        if Path(name).exists() or Path(name).suffix:
+        if "://" in name or Path(name).exists() or Path(name).suffix:
             return TargetChoice.of(name, settings, is_file=True)
         get(name)
     return TargetChoice.of(name, settings)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ruda.errors import FileAccessError, MissingExtraError, RudaError
-from ruda.store.remote import AbsentError
 from ruda.store.uri import Uri
 
 
@@ -67,7 +66,7 @@ def _system(uri: Uri) -> Any:
 def _failure(uri: Uri, error: Exception) -> RudaError:
     """The error as a sentence."""
     if isinstance(error, FileNotFoundError):
-        return AbsentError("there is no file at this address; check its spelling", path=uri)
+        return FileAccessError("there is no file at this address; check its spelling", path=uri)
     if isinstance(error, PermissionError):
         return FileAccessError("the server refuses access; check your credentials", path=uri)
     if isinstance(error, TimeoutError):

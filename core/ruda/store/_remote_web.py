@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from ruda.errors import FileAccessError, MissingExtraError, TruncatedFileError
-from ruda.store.remote import AbsentError
 from ruda.store.uri import Uri
 
 TIMEOUT_SECONDS = 30.0
@@ -117,9 +116,9 @@ class WebRemote:
         code = answer.status_code
         said = f"{code} {answer.reason_phrase}".strip()
         if code in (404, 410):
-            raise AbsentError(
-                f"there is no file at this address ({said}); check its spelling", path=self._uri
-            )
+            raise self._fault(
+                f"there is no file at this address ({said}); check its spelling"
+            ) from FileNotFoundError(said)
         if code in (401, 403, 407):
             raise self._fault(
                 f"the server refuses access ({said}); it may want a login, so download the file "
@@ -148,10 +147,11 @@ class WebRemote:
             raw += piece
             if len(raw) > count:
                 break
-        if len(raw) != count:
-            found = "more than" if len(raw) > count else f"{len(raw)} of"
+        if len(raw) > count:
+            raise self._fault(f"the server sent more than the {count} bytes that it announced")
+        if len(raw) < count:
             raise TruncatedFileError(
-                f"the server sent {found} the {count} bytes that it announced", path=self._uri
+                f"the server sent {len(raw)} of the {count} bytes that it announced", path=self._uri
             )
         return bytes(raw)
 

@@ -29,10 +29,6 @@ GAP_BYTES = 4 << 10
 FETCHERS = 16
 
 
-class AbsentError(FileAccessError):
-    """Raised where there is no file at an address."""
-
-
 class Remote(Protocol):
     """The server's side of a file: how long it is, and how a part of it is had."""
 
@@ -58,8 +54,10 @@ def is_there(place: Place) -> bool:
         return place.is_file()
     try:
         RemoteFile(place).close()
-    except AbsentError:
-        return False
+    except FileAccessError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return False
+        raise
     return True
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 from urllib.request import url2pathname
 
+from ruda.errors import FileAccessError
+
 _SCHEME = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 _WEB = ("http", "https")
 
@@ -78,7 +80,8 @@ Place = Path | Uri
 def place_of(words: Path | Uri | str) -> Place:
     """The path or the address that is meant: ``file://`` and ``C://`` are paths.
 
-    A scheme has at least two letters, so a drive letter of Windows is none.
+    A scheme has at least two letters, so a drive letter of Windows is none. Raises
+    FileAccessError for an address that cannot be taken apart.
     """
     if not isinstance(words, str):
         return words
@@ -89,4 +92,8 @@ def place_of(words: Path | Uri | str) -> Place:
         parts = urlsplit(words)
         host = "" if parts.netloc in ("", "localhost") else f"//{parts.netloc}"
         return Path(url2pathname(host + parts.path))
+    try:
+        urlsplit(words)
+    except ValueError as error:
+        raise FileAccessError(f"{words} is no address: {error}") from error
     return Uri(words)
