@@ -207,7 +207,7 @@ class ConvertPanel(QWidget):
                 found = (self._view[line.key],)
             else:
                 same = (s for s in self._view.values() if fold(s.key) == line.key)
-                found = tuple(islice((s for s in same if s.dtype.label == line.dtype), MEMBERS))
+                found = tuple(islice((s for s in same if s.dtype_label == line.dtype), MEMBERS))
         self.selected.emit(found)
 
     def _scan(self) -> None:

@@ -18,7 +18,10 @@ from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile
 from ruda.store.format import HEAD_BYTES, ModelFormat
 from ruda.store.formats.distributed import is_distributed, open_distributed
+from ruda.store.formats.gguf import GgufFormat
+from ruda.store.formats.hdf5 import Hdf5Format
 from ruda.store.formats.numpy_files import NumpyFormat
+from ruda.store.formats.onnx import OnnxFormat
 from ruda.store.formats.pytorch import PytorchFormat
 from ruda.store.formats.rudapack import RudapackFormat
 from ruda.store.formats.safetensors import SafetensorsFormat
@@ -33,6 +36,9 @@ BUILT_IN: tuple[ModelFormat, ...] = (
     RudapackFormat(),
     PytorchFormat(),
     NumpyFormat(),
+    GgufFormat(),
+    Hdf5Format(),
+    OnnxFormat(),
 )
 
 
@@ -167,8 +173,6 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"BZh", "is compressed with bzip2; unpack it first (`bunzip2`)"),
     (b"7z\xbc\xaf\x27\x1c", "is a 7z archive; unpack it first"),
     (b"Rar!", "is a RAR archive; unpack it first"),
-    (b"GGUF", "is a GGUF file, which this version of Ruda does not read"),
-    (b"\x89HDF\r\n\x1a\n", "is an HDF5 file, which this version of Ruda does not read"),
     (b"%PDF", "is a PDF document, not a weight file"),
     (b"\x89PNG", "is a PNG picture, not a weight file"),
     (b"\xff\xd8\xff", "is a JPEG picture, not a weight file"),

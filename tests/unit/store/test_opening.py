@@ -38,9 +38,9 @@ def test_the_content_decides(tmp_path, name, raw, expected):
 
 
 def test_an_unknown_file_names_what_can_be_read(tmp_path):
-    path = tmp_path / "model.onnx"
+    path = tmp_path / "model.zoo"
     path.write_bytes(b"\x08\x07\x12\x04test" * 5)
-    sentence = r"model\.onnx: byte 0: begins with 08 07 12 .* it reads safetensors file, Rudapack"
+    sentence = r"model\.zoo: byte 0: begins with 08 07 12 .* it reads safetensors file, Rudapack"
     with pytest.raises(UnknownFormatError, match=sentence):
         open_store(path)
 

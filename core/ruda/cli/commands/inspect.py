@@ -13,7 +13,7 @@ from ruda.cli.terminal import complain, monitor, say, say_json, table
 if TYPE_CHECKING:
     from ruda.progress import Monitor
     from ruda.store import TensorIndex, TensorSnapshot, TreeNode
-    from ruda.tensor import DType, TensorStats
+    from ruda.tensor import TensorStats
 
 TREE_DEPTH = 3
 TREE_WIDTH = 24
@@ -106,7 +106,7 @@ def _object(
     for snapshot in chosen:
         entry: dict[str, Any] = {
             "key": snapshot.key,
-            "dtype": _dtype_name(snapshot.dtype),
+            "dtype": _dtype_name(snapshot),
             "shape": list(snapshot.shape),
             "bytes": snapshot.nbytes,
         }
@@ -127,11 +127,11 @@ def _object(
     }
 
 
-def _dtype_name(dtype: DType) -> str:
+def _dtype_name(snapshot: TensorSnapshot) -> str:
     """Name of the values; how wide a bool is stored is a matter of the file."""
     from ruda.tensor import Kind
 
-    return "bool" if dtype.kind is Kind.BOOL else dtype.label
+    return "bool" if snapshot.dtype.kind is Kind.BOOL else snapshot.dtype_label
 
 
 def _stats_object(stats: TensorStats) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def _show_each(chosen: list[TensorSnapshot], found: _Values) -> None:
     rows = [head]
     for snapshot in chosen:
         key = snapshot.key
-        row = [key, snapshot.dtype.label, shape_text(snapshot.shape), size_text(snapshot.nbytes)]
+        row = [key, snapshot.dtype_label, shape_text(snapshot.shape), size_text(snapshot.nbytes)]
         if found.stats:
             stats = found.stats.get(key)
             if stats is None:

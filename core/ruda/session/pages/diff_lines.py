@@ -207,8 +207,8 @@ def _likeness(row: DiffRow, source_family: str, target_family: str) -> tuple[obj
         source_family,
         target_family,
         () if adapted is None else adapted.trail,
-        None if source is None else source.dtype.label,
-        None if adapted is None else adapted.dtype.label,
+        None if source is None else source.dtype_label,
+        None if adapted is None else adapted.dtype_label,
         None if target is None else target.dtype.label,
         # Errors differ in their facts: only those with one and the same fact are told together.
         row.reason if row.status is Status.ERROR else row.caution,

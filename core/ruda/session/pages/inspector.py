@@ -180,7 +180,7 @@ def _facts(snapshot: TensorSnapshot, source: TensorSnapshot | None) -> list[Fact
     if before.key != snapshot.key:
         facts.append(Fact("from", before.key))
     facts.append(Fact("shape", _change(shape_text(before.shape), shape_text(snapshot.shape))))
-    dtype = _change(before.dtype.label, snapshot.dtype.label)
+    dtype = _change(before.dtype_label, snapshot.dtype_label)
     values = counted(snapshot.numel, "value")
     facts.append(Fact("type", f"{dtype}, {values}, {size_text(snapshot.nbytes)}"))
     if snapshot.trail:

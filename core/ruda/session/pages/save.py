@@ -143,7 +143,7 @@ def _dtype_shares(snapshots: Iterable[TensorSnapshot]) -> tuple[DTypeShare, ...]
     counts: dict[str, int] = {}
     sizes: dict[str, int] = {}
     for snapshot in snapshots:
-        label = snapshot.dtype.label
+        label = snapshot.dtype_label
         counts[label] = counts.get(label, 0) + 1
         sizes[label] = sizes.get(label, 0) + snapshot.nbytes
     order = sorted(counts, key=lambda label: (-sizes[label], label))
@@ -154,7 +154,7 @@ def _save_lines(view: TensorIndex) -> tuple[SaveLine, ...]:
     """What is done to every tensor, alike ones of a family together, in order of the new file."""
     groups: dict[tuple[object, ...], list[TensorSnapshot]] = {}
     for snapshot in view.values():
-        likeness = (fold(snapshot.key), snapshot.trail, snapshot.dtype, snapshot.container)
+        likeness = (fold(snapshot.key), snapshot.trail, snapshot.dtype_label, snapshot.container)
         groups.setdefault(likeness, []).append(snapshot)
     return tuple(_save_line(members) for members in groups.values())
 
@@ -165,7 +165,7 @@ def _save_line(members: list[TensorSnapshot]) -> SaveLine:
         key=fold(first.key) if len(members) > 1 else first.key,
         count=len(members),
         shape=shapes_text(member.shape for member in members),
-        dtype=first.dtype.label,
+        dtype=first.dtype_label,
         what=" · ".join(first.trail),
         nbytes=sum(member.nbytes for member in members),
         module=first.container or "",

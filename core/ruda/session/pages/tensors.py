@@ -199,7 +199,7 @@ def tensor_table(index: TensorIndex, *, monitor: Monitor = SILENT) -> TensorTabl
         if snapshot.shared_with is not None:
             shared[len(keys)] = snapshot.shared_with
         keys.append(snapshot.key)
-        dtypes.append(snapshot.dtype.label)
+        dtypes.append(snapshot.dtype_label)
         shapes.append(snapshot.shape)
         nbytes.append(snapshot.nbytes)
         numel.append(snapshot.numel)
