@@ -16,10 +16,10 @@ from typing import Any, Generic, TypeVar
 from ruda.data.batcher import Batcher
 from ruda.data.dataset import Dataset, PartialDataset
 from ruda.data.iterator import BatchIterator, BatchMaker
-from ruda.data.plan import EpochPlan
+from ruda.data.plan import EpochPlan, batch_count
 from ruda.data.position import LoaderPosition
-from ruda.data.sampler import check_seed, epoch_order
-from ruda.errors import DatasetError, SettingError, StateMismatchError
+from ruda.data.sampler import check_seed, epoch_order, whole_number
+from ruda.errors import DatasetError, StateMismatchError
 from ruda.tensor import HostDevice
 
 T = TypeVar("T")
@@ -47,10 +47,10 @@ class DataLoader(Generic[T, B]):
         device: HostDevice | None = None,
     ) -> None:
         """Raises SettingError for a number outside its range."""
-        _at_least("batch_size", batch_size, 1)
-        _at_least("num_workers", num_workers, 0)
+        batch_size = whole_number("batch_size", batch_size, 1)
+        num_workers = whole_number("num_workers", num_workers, 0)
         if prefetch is not None:
-            _at_least("prefetch", prefetch, 1)
+            prefetch = whole_number("prefetch", prefetch, 1)
         self.dataset = dataset
         self.batcher = batcher
         self.batch_size = batch_size
@@ -92,8 +92,7 @@ class DataLoader(Generic[T, B]):
 
     def __len__(self) -> int:
         """Batches in one epoch."""
-        whole, rest = divmod(len(self.dataset), self.batch_size)
-        return whole + (1 if rest and not self.drop_last else 0)
+        return batch_count(len(self.dataset), self.batch_size, drop_last=self.drop_last)
 
     def num_items(self) -> int:
         """Items that one epoch delivers: all of the dataset's, less what ``drop_last`` drops."""
@@ -106,7 +105,7 @@ class DataLoader(Generic[T, B]):
 
     def set_epoch(self, epoch: int) -> None:
         """Make this epoch the next one, from its first batch. Raises SettingError below 0."""
-        _at_least("epoch", epoch, 0)
+        epoch = whole_number("epoch", epoch, 0)
         with self._lock:
             self._next_epoch, self._next_start = epoch, 0
             self._cursor = _Cursor(epoch, 0)
@@ -251,8 +250,3 @@ def split_dataloader(
         return [loader]
     parts = loader.split(len(devices))
     return [part.to_device(device) for part, device in zip(parts, devices, strict=True)]
-
-
-def _at_least(name: str, value: int, least: int) -> None:
-    if value < least:
-        raise SettingError(f"{name} is at least {least}, got {value}")

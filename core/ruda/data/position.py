@@ -64,6 +64,8 @@ class LoaderPosition:
 
         Raises StateMismatchError naming the entry that is missing, wrong or of another version.
         """
+        if not isinstance(state, Mapping):
+            raise StateMismatchError(f"a loader position is a table, got {state!r}")
         _expect(state, "format", FORMAT)
         _expect(state, "version", VERSION)
         dataset, sampler = _part(state, "dataset"), _part(state, "sampler")
@@ -112,7 +114,8 @@ def _part(state: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _expect(state: Mapping[str, Any], name: str, value: object) -> None:
-    if state.get(name) != value:
+    found = state.get(name)
+    if type(found) is not type(value) or found != value:
         raise StateMismatchError(
             f"a loader position has {name} {value!r} here, got {state.get(name)!r}"
         )

@@ -38,9 +38,27 @@ def derive(seed: int, *words: int) -> int:
 
 def check_seed(seed: int) -> int:
     """The seed itself. Raises SettingError if it does not fit in 64 unsigned bits."""
-    if not 0 <= seed <= _WORD:
-        raise SettingError(f"a seed is a whole number from 0 to 2**64 - 1, got {seed}")
-    return seed
+    number = _whole(seed)
+    if number is None or not 0 <= number <= _WORD:
+        raise SettingError(f"a seed is a whole number from 0 to 2**64 - 1, got {seed!r}")
+    return number
+
+
+def whole_number(name: str, value: int, least: int) -> int:
+    """The value as a plain int. Raises SettingError for what is no whole number from ``least``."""
+    number = _whole(value)
+    if number is None:
+        raise SettingError(f"{name} is a whole number, got {value!r}")
+    if number < least:
+        raise SettingError(f"{name} is at least {least}, got {number}")
+    return number
+
+
+def _whole(value: object) -> int | None:
+    """A whole number of Python's or NumPy's; a saved position holds plain ones only."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        return None
+    return int(value)
 
 
 def permutation(length: int, seed: int, epoch: int = 0) -> IndexArray:

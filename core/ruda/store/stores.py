@@ -110,6 +110,10 @@ class ModuleStore:
     foreign: ClassVar[frozenset[str]] = frozenset()
     """Options that mean nothing to this store."""
 
+    def __post_init__(self) -> None:
+        if self.path is not None:
+            object.__setattr__(self, "path", Path(self.path))
+
     @classmethod
     def defaults(cls) -> StoreOptions:
         """Options of a store that was given none."""

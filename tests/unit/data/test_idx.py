@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import struct
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,13 @@ def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
         read_idx(tmp_path / "none")
     with pytest.raises(FileAccessError, match="cannot be read"):
         read_idx(tmp_path)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes as POSIX has them")
+def test_a_pipe_is_refused_before_it_is_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "train-images-idx3-ubyte")
+    with pytest.raises(FileAccessError, match="idx3-ubyte: is a pipe or a device"):
+        IdxDataset.open(tmp_path)
 
 
 def test_reading_reports_and_stops(tmp_path: Path) -> None:

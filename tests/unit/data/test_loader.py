@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import subprocess
 import sys
 import threading
@@ -22,7 +23,7 @@ from ruda.data import (
     StackBatcher,
     split_dataloader,
 )
-from ruda.errors import BatchError, DatasetError, SettingError
+from ruda.errors import BatchError, DatasetError, SettingError, StateMismatchError
 from ruda.progress import Cancelled
 from ruda.tensor import DType, HostDevice, Tensor
 from ruda.testing import ListBatcher
@@ -300,3 +301,36 @@ def test_a_tensor_batch_is_a_tensor() -> None:
     found = next(iter(loader))
     assert isinstance(found, Tensor)
     assert found.dims() == (2, 2)
+
+
+NO_WHOLE_NUMBERS = [
+    pytest.param({"batch_size": 2.5}, "batch_size is a whole number, got 2.5", id="fraction"),
+    pytest.param({"batch_size": True}, "batch_size is a whole number, got True", id="bool"),
+    pytest.param({"batch_size": None}, "batch_size is a whole number, got None", id="none"),
+    pytest.param({"num_workers": "2"}, "num_workers is a whole number, got '2'", id="text"),
+    pytest.param({"prefetch": float("nan")}, "prefetch is a whole number, got nan", id="nan"),
+    pytest.param({"shuffle": "x"}, "a seed is a whole number from 0 .* got 'x'", id="seed"),
+    pytest.param({"shuffle": False}, "a seed is a whole number from 0 .* got False", id="no seed"),
+]
+
+
+@pytest.mark.parametrize(("options", "told"), NO_WHOLE_NUMBERS)
+def test_what_is_no_whole_number_is_refused_at_once(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(SettingError, match=told):
+        DataLoader(numbers(3), ListBatcher(), **options)
+
+
+def test_numbers_of_numpy_become_plain_ones_in_a_position() -> None:
+    loader = DataLoader(
+        numbers(9), ListBatcher(), batch_size=np.int64(2), shuffle=np.uint64(2**64 - 1)
+    )
+    state = json.loads(json.dumps(loader.state_dict()))
+    other = DataLoader(numbers(9), ListBatcher(), batch_size=2, shuffle=2**64 - 1)
+    other.load_state_dict(state)
+    assert list(other) == list(loader)
+
+
+@pytest.mark.parametrize("state", [None, [], "x", 3])
+def test_a_position_that_is_no_table_is_refused(state: Any) -> None:
+    with pytest.raises(StateMismatchError, match="a loader position is a table, got"):
+        DataLoader(numbers(3), ListBatcher()).load_state_dict(state)

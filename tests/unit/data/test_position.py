@@ -38,6 +38,7 @@ def test_the_form() -> None:
 BROKEN = [
     pytest.param(("format",), "other", "has format 'ruda-loader' here, got 'other'", id="format"),
     pytest.param(("version",), 2, "has version 1 here, got 2", id="version"),
+    pytest.param(("version",), True, "has version 1 here, got True", id="true is not 1"),
     pytest.param(("dataset",), None, "has a table 'dataset', got None", id="table"),
     pytest.param(("dataset", "length"), "10", "'length' as int, got '10'", id="text"),
     pytest.param(("dataset", "length"), True, "'length' as int, got True", id="bool"),

@@ -148,6 +148,12 @@ def test_a_builder_method_leaves_its_store_alone():
         store.path = None
 
 
+def test_a_path_may_be_text(tmp_path):
+    model = get_architecture("digits").build()
+    SafetensorsStore(str(tmp_path / "a.safetensors")).collect_from(model)
+    assert SafetensorsStore(str(tmp_path / "a.safetensors")).keys()
+
+
 def test_a_predicate_joins_the_filter():
     store = RudapackStore.from_file("m").with_predicate(lambda key, path: key == "a")
     assert store.options.filter.matches("a")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import math
 import re
+import stat
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
@@ -190,22 +191,22 @@ def idx_splits(folder: Path | str) -> dict[str, IdxPair]:
     Of a plain and a gzipped file with one name the plain one is taken. Raises FileAccessError.
     """
     found: dict[str, dict[str, Path]] = {}
-    try:
-        names = sorted(entry.name for entry in Path(folder).iterdir())
-    except OSError as error:
-        raise FileAccessError(
-            f"cannot be listed: {error.strerror or error}", path=folder
-        ) from error
-    for name in names:  # "x" sorts before "x.gz"
-        match = _NAME.fullmatch(name)
+    for path in _listed(Path(folder)):
+        match = _NAME.fullmatch(path.name)
         if match:
-            split = _SPLIT_NAMES.get(match["split"], match["split"])
-            found.setdefault(split, {}).setdefault(match["role"], Path(folder) / name)
+            found.setdefault(split_of(path), {}).setdefault(match["role"], path)
     return {
         split: IdxPair(files["images"], files.get("labels"))
         for split, files in sorted(found.items())
         if "images" in files
     }
+
+
+def split_of(path: Path) -> str:
+    """The split that a file with a name of MNIST's belongs to; ``all`` for one without prefix."""
+    match = _NAME.fullmatch(path.name)
+    prefix = match["split"] if match else None
+    return _SPLIT_NAMES.get(prefix) or str(prefix)
 
 
 def is_idx_images(path: Path) -> bool:
@@ -215,10 +216,13 @@ def is_idx_images(path: Path) -> bool:
 
 
 def labels_beside(images: Path) -> Path | None:
-    """The labels file that belongs to this images file, in the same folder; None without one."""
+    """The labels file that belongs to this images file, in the same folder; None without one.
+
+    Raises FileAccessError.
+    """
     match = _NAME.fullmatch(images.name)
     wanted = (match["split"], "labels") if match else None
-    for path in sorted(images.parent.iterdir()):
+    for path in _listed(images.parent):
         other = _NAME.fullmatch(path.name)
         if other and (other["split"], other["role"]) == wanted:
             return path
@@ -233,7 +237,12 @@ def read_idx(path: Path | str, *, monitor: Monitor = SILENT) -> np.ndarray[Any, 
     """
     place = Path(path)
     try:
-        size = place.stat().st_size
+        found = place.stat()
+        if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+            raise FileAccessError(
+                "is a pipe or a device, and a file is needed; save it to disk first", path=place
+            )
+        size = found.st_size
         with place.open("rb") as raw:
             packed = raw.read(len(GZIP_MAGIC)) == GZIP_MAGIC
             raw.seek(0)
@@ -250,7 +259,7 @@ def read_idx(path: Path | str, *, monitor: Monitor = SILENT) -> np.ndarray[Any, 
     except zlib.error as error:
         raise FormatError(f"the gzip data is damaged: {error}", path=place) from error
     except OSError as error:
-        if isinstance(error, FormatError):
+        if isinstance(error, (FormatError, FileAccessError)):
             raise
         raise FileAccessError(f"cannot be read: {error.strerror or error}", path=place) from error
 
@@ -342,6 +351,16 @@ def _read_exactly(
         data += part
         monitor.report(Progress(len(data), wanted, "bytes"))
     return data
+
+
+def _listed(folder: Path) -> list[Path]:
+    """What is in a folder, sorted by name: a plain file comes before its gzipped twin."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise FileAccessError(
+            f"cannot be listed: {error.strerror or error}", path=folder
+        ) from error
 
 
 def _choose_split(folder: Path, pairs: Mapping[str, IdxPair], split: str | None) -> str:
