@@ -281,8 +281,11 @@ def test_a_recipe_file_and_its_flags_write_the_same_bytes(ruda, source, tmp_path
 def test_models_and_formats_are_listed(ruda):
     _, out, _ = ruda("models")
     assert "digits" in out
-    names = [entry["name"] for entry in json.loads(ruda("models", "--json")[1])]
-    assert {"burn-mnist", "import-mnist", "digits"} <= set(names)
+    listed = {entry["name"]: entry for entry in json.loads(ruda("models", "--json")[1])}
+    assert set(listed) == {"burn-mnist", "import-mnist", "digits"}
+    digits = listed["digits"]
+    assert (digits["input"], digits["classes"], digits["tensors"]) == ([1, 28, 28], 10, 16)
+    assert list(digits["settings"][0]) == ["name", "default", "minimum", "maximum", "help"]
     _, out, _ = ruda("formats")
     assert "read, write" in out
     assert "dataset" in out

@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ruda.data.dataset import Dataset
-from ruda.data.sources.idx import IdxDataset, idx_splits, is_idx_images, labels_beside
+from ruda.data.sources.idx import (
+    IdxDataset,
+    idx_splits,
+    is_idx_images,
+    labels_beside,
+    split_of,
+)
 from ruda.errors import DatasetError, FileAccessError, SettingError
 from ruda.progress import SILENT, Monitor
 
@@ -51,10 +57,11 @@ class IdxSource:
         return bool(idx_splits(path)) if path.is_dir() else is_idx_images(path)
 
     def splits(self, path: Path) -> tuple[str, ...]:
-        """``test``, ``train``, … as the files are named; ``all`` for a file without prefix."""
-        if path.is_dir():
-            return tuple(idx_splits(path))
-        return tuple(s for s, pair in idx_splits(path.parent).items() if pair.images == path)
+        """``test``, ``train``, … as the files are named; ``all`` for a file without prefix.
+
+        Raises FileAccessError.
+        """
+        return tuple(idx_splits(path)) if path.is_dir() else (split_of(path),)
 
     def open(
         self, path: Path, *, split: str | None = None, monitor: Monitor = SILENT

@@ -10,6 +10,11 @@ from typing import SupportsIndex
 from ruda.data.dataset import IndexArray
 
 
+def batch_count(items: int, batch_size: int, *, drop_last: bool) -> int:
+    """Batches that so many items make; the last one may be short unless it is dropped."""
+    return items // batch_size if drop_last else -(-items // batch_size)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class EpochPlan:
     """The order of one epoch cut into batches: a sequence of index arrays."""
@@ -22,8 +27,7 @@ class EpochPlan:
     """Leave out a last batch that is not full."""
 
     def __len__(self) -> int:
-        whole, rest = divmod(int(self.order.size), self.batch_size)
-        return whole + (1 if rest and not self.drop_last else 0)
+        return batch_count(int(self.order.size), self.batch_size, drop_last=self.drop_last)
 
     def __getitem__(self, number: SupportsIndex) -> IndexArray:
         """Indices of the batch with this number; a view. Raises IndexError outside 0 … len - 1."""

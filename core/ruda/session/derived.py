@@ -81,8 +81,8 @@ class Derived:
             targets = [made for _, made in self._results.get("target", {}).values()]
             self._results.clear()
         for target in targets:
-            if isinstance(target, Target) and target.index is not None:
-                target.index.close()
+            if isinstance(target, Target):
+                target.close()
 
     def _once(self, kind: str, key: Hashable, owner: object, make: Callable[[], T]) -> T:
         with self._lock:

@@ -100,6 +100,13 @@ def test_a_file_without_labels(tmp_path: Path) -> None:
     assert dataset_splits(tmp_path) == ("all",)
 
 
+def test_a_packed_file_beside_its_plain_twin_has_its_split(folder: Path) -> None:
+    packed = folder / "t10k-images-idx3-ubyte.gz"
+    write_idx(packed, IMAGES)
+    assert dataset_splits(packed) == ("test",)
+    assert dataset_splits(folder) == ("test", "train")
+
+
 def test_nothing_there(tmp_path: Path) -> None:
     with pytest.raises(FileAccessError, match=r"none: there is no such file or folder"):
         open_dataset(tmp_path / "none")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -69,8 +70,12 @@ def command(
     with (
         monitor("Converting") as watch,
         open_store(source, top_level_key=words["top_level_key"], monitor=watch) as index,
+        ExitStack() as files,
     ):
-        expectation = None if choice is None else resolve_target(choice, monitor=watch).expectation
+        expectation = None
+        if choice is not None:
+            found = files.enter_context(closing(resolve_target(choice, monitor=watch)))
+            expectation = found.expectation
         view = convert(index, recipe=recipe, target=expectation)
         plan = plan_saving(view, options)
         page = save_plan_page(plan, index)

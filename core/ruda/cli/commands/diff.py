@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Unpack
 
 import click
@@ -43,11 +44,9 @@ def command(
     with (
         monitor("Comparing") as watch,
         open_store(source, top_level_key=words["top_level_key"], monitor=watch) as index,
+        closing(resolve_target(choice, monitor=watch)) as found,
     ):
-        found = resolve_target(choice, monitor=watch)
         report = diff(index, found.expectation, recipe=recipe, monitor=watch)
-        if found.index is not None:
-            found.index.close()
     if as_json:
         data = {**report.as_data(), "target": choice.title}
         say_json(data)

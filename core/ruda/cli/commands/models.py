@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from ruda.cli.program import FINE
 from ruda.cli.terminal import say, say_json, table
+
+if TYPE_CHECKING:
+    from ruda.models import Architecture
 
 
 @click.command("models")
@@ -13,51 +19,42 @@ from ruda.cli.terminal import say, say_json, table
 def command(as_json: bool) -> int:
     """List the architectures that weights can be loaded into, with input and settings."""
     from ruda.models import architectures
-    from ruda.nn import ModuleSpec
     from ruda.session import count_text, shape_text
 
-    listed = []
-    for architecture in architectures():
-        spec = ModuleSpec.of(architecture.build())
-        listed.append(
-            {
-                "name": architecture.name,
-                "title": architecture.title,
-                "summary": architecture.summary,
-                "input": list(architecture.input.shape),
-                "classes": len(architecture.input.classes),
-                "output": architecture.output,
-                "tensors": len(spec),
-                "settings": [
-                    {
-                        "name": setting.name,
-                        "default": setting.default,
-                        "minimum": setting.minimum,
-                        "maximum": setting.maximum,
-                        "help": setting.help,
-                    }
-                    for setting in architecture.settings
-                ],
-            }
-        )
+    listed = architectures()
     if as_json:
-        say_json(listed)
+        say_json([_object(architecture) for architecture in listed])
         return FINE
     table(
         [
             [
-                str(entry["name"]),
-                str(entry["title"]),
+                architecture.name,
+                architecture.title,
                 f"input {shape_text(architecture.input.shape)}",
                 f"{count_text(len(architecture.input.classes))} classes",
             ]
-            for entry, architecture in zip(listed, architectures(), strict=True)
+            for architecture in listed
         ],
         indent=0,
     )
-    for architecture in architectures():
+    for architecture in listed:
         say()
         say(f"{architecture.name}: {architecture.summary}")
         for setting in architecture.settings:
             say(f"  {setting.name}={setting.default}  {setting.help}")
     return FINE
+
+
+def _object(architecture: Architecture) -> dict[str, Any]:
+    from ruda.nn import ModuleSpec
+
+    return {
+        "name": architecture.name,
+        "title": architecture.title,
+        "summary": architecture.summary,
+        "input": list(architecture.input.shape),
+        "classes": len(architecture.input.classes),
+        "output": architecture.output,
+        "tensors": len(ModuleSpec.of(architecture.build())),
+        "settings": [asdict(setting) for setting in architecture.settings],
+    }
