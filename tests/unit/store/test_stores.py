@@ -33,6 +33,7 @@ from ruda.store import (
 )
 from ruda.store.mapped import with_mapped_values
 from ruda.tensor import DType
+from ruda.testing.file_bytes import rudapack_bytes, safetensors_bytes, torch_zip_bytes
 
 BOTH = [
     pytest.param(RudapackStore, "m.bpk", id="rudapack"),
@@ -279,6 +280,35 @@ def test_filters_see_the_models_keys_both_ways(tmp_path, cls, name):
     assert "fc.bias" in result.skipped
     assert values(other)["fc.weight"] == values(model)["fc.weight"]
     assert set(back.keys()) == {"fc.bias", "fc.weight"}
+
+
+OLD = {
+    "old.weight": np.arange(6, dtype="<f4").reshape(2, 3),
+    "old.bias": np.arange(3, dtype="<f4"),
+}
+THREE = [
+    pytest.param(RudapackStore, rudapack_bytes, id="rudapack"),
+    pytest.param(SafetensorsStore, safetensors_bytes, id="safetensors"),
+    pytest.param(PytorchStore, torch_zip_bytes, id="pytorch"),
+]
+CHOICES = [
+    pytest.param(PathFilter(), ("weight", "bias"), (), id="an empty filter is none"),
+    pytest.param(PathFilter.of("^bias$"), ("bias",), ("weight",), id="the module's key"),
+    pytest.param(PathFilter.of("^old"), (), ("bias", "weight"), id="the file's key"),
+]
+
+
+@pytest.mark.parametrize(("cls", "build"), THREE)
+@pytest.mark.parametrize(("chosen", "applied", "skipped"), CHOICES)
+def test_the_three_stores_filter_and_remap_alike(cls, build, chosen, applied, skipped):
+    rules = KeyRemapper.of((r"^old\.", ""))
+    store = cls.from_bytes(build(OLD), filter=chosen, remap=rules, from_adapter=None)
+    module = Linear(2, 3)
+    result = module.load_from(store)
+    assert (result.applied, result.skipped) == (applied, skipped)
+    assert (result.missing, result.unused, result.errors) == ((), (), ())
+    for key in applied:
+        np.testing.assert_array_equal(getattr(module, key).value().numpy(), OLD[f"old.{key}"])
 
 
 @pytest.mark.parametrize(("cls", "name"), BOTH)
