@@ -60,7 +60,7 @@ class Derived:
         return self._once("diff table", id(report), report, lambda: DiffTable.of(report))
 
     def view(self, document: Document, *, monitor: Monitor = SILENT) -> TensorIndex:
-        """The document after its recipe: lazy tensors under their new keys.
+        """The document after its recipe: snapshots under their new keys.
 
         Kinds of module come from the target where there is one. Raises KeyCollisionError and as
         ``resolve_target``.

@@ -1,4 +1,4 @@
-"""TensorData: values in memory with their dtype, ready to be written, read, converted, compared."""
+"""TensorData: values in memory with their dtype, ready to be written, read, cast and compared."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class TensorData:
         """Values from nested sequences or an ndarray, copied.
 
         Without ``dtype`` an ndarray keeps its own, floats become f32, integers i32 and booleans
-        bool. With it, values are converted; raises DTypeError if one does not fit, ShapeError if
+        bool. With it, values are cast; raises DTypeError if one does not fit, ShapeError if
         the sequences are ragged.
         """
         if isinstance(values, np.ndarray | np.generic):
