@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from ruda.session.textfile import replace_text, set_aside
+from ruda.session.textfile import read_struct, write_struct
 
 RecentKind = Literal["weights", "dataset", "recipe"]
 
@@ -55,16 +55,8 @@ def read_recents(file: Path) -> Recents:
 
     Raises OSError if the file is there and cannot be read.
     """
-    try:
-        raw = file.read_bytes()
-    except FileNotFoundError:
-        return Recents()
-    try:
-        found = msgspec.json.decode(raw, type=_File)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        kept = set_aside(file)
-        return Recents(notes=(f"{file}: {error}; the list starts anew, a copy is in {kept.name}",))
-    return Recents(tuple(found.recents))
+    found, notes = read_struct(file, _File, "the list starts anew")
+    return Recents(() if found is None else tuple(found.recents), notes)
 
 
 def add_recent(file: Path, path: Path, kind: RecentKind = "weights", *, limit: int = 20) -> Recents:
@@ -85,6 +77,5 @@ def remove_recent(file: Path, path: str) -> Recents:
 
 
 def _write(file: Path, entries: list[Recent], notes: tuple[str, ...]) -> Recents:
-    text = msgspec.json.format(msgspec.json.encode(_File(recents=entries)), indent=2)
-    replace_text(file, text.decode("utf-8") + "\n")
+    write_struct(file, _File(recents=entries))
     return Recents(tuple(entries), notes)

@@ -15,7 +15,7 @@ import msgspec
 from ruda.errors import RudaError
 from ruda.session.document import Document, SettingValue, TargetChoice
 from ruda.session.session import Session
-from ruda.session.textfile import replace_text, set_aside
+from ruda.session.textfile import read_struct, write_struct
 
 if TYPE_CHECKING:
     from ruda.store import Recipe
@@ -79,8 +79,7 @@ def capture_session(
 
 def write_state(file: Path, state: SessionState) -> None:
     """Write a state file, all or nothing. Raises OSError where the system refuses."""
-    text = msgspec.json.format(msgspec.json.encode(state), indent=2).decode("utf-8")
-    replace_text(file, text + "\n")
+    write_struct(file, state)
 
 
 def read_state(file: Path) -> StateFile:
@@ -88,15 +87,7 @@ def read_state(file: Path) -> StateFile:
 
     Raises OSError if the file is there and cannot be read.
     """
-    try:
-        raw = file.read_bytes()
-    except FileNotFoundError:
-        return StateFile()
-    try:
-        return StateFile(msgspec.json.decode(raw, type=SessionState))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        kept = set_aside(file)
-        return StateFile(None, (f"{file}: {error}; nothing is restored, a copy is in {kept.name}",))
+    return StateFile(*read_struct(file, SessionState, "nothing is restored"))
 
 
 def clear_state(file: Path) -> None:
