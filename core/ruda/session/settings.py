@@ -27,10 +27,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Literal["system", "light", "dark"],
         Meta(title="Theme", description="Colours of the window; system follows the desktop."),
     ] = "system"
-    density: Annotated[
-        Literal["comfortable", "compact"],
-        Meta(title="Row height", description="Height of the rows in tables."),
-    ] = "comfortable"
     restore_session: Annotated[
         bool,
         Meta(title="Restore the session", description="Open at start what was open at the end."),

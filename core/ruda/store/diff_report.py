@@ -60,12 +60,6 @@ class Family(NamedTuple):
     name: str
     rows: tuple[DiffRow, ...]
 
-    @property
-    def status(self) -> Status | None:
-        """The status of all its rows, or None if they differ."""
-        first = self.rows[0].status
-        return first if all(row.status is first for row in self.rows) else None
-
 
 @dataclass(frozen=True, eq=False)
 class DiffReport:
