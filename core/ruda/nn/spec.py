@@ -20,6 +20,8 @@ class ParamSpec(NamedTuple):
     containers: tuple[str, ...] = ()
     param_id: ParamId | None = None
     """The identity where the model has one already; a fresh model has none."""
+    scheme: object = None
+    """For quantized dtypes: how the values are packed; tensors of two schemes do not fit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from ruda.store.remap import Collision
 from ruda.store.snapshot import TensorSnapshot, kind_of
 from ruda.store.targets import Target, expected_of
 from ruda.store.transforms import relabelled
-from ruda.tensor import DType
+from ruda.tensor import DType, Kind
 
 HARMLESS = frozenset({"num_batches_tracked"})
 """Last segments of keys that PyTorch writes and no model needs."""
@@ -188,8 +188,11 @@ class _Diff:
         if adapted.dtype is not param.dtype:
             cause = dtype_cause(snapshot, adapted, param.dtype)
             if cause is not None:
-                fact = dtype_fact(cause, adapted.dtype, param.dtype)
+                fact = dtype_fact(cause, adapted, param)
                 return DiffRow(Status.ERROR, cause, snapshot, adapted, param, fact)
+        elif adapted.scheme != param.scheme and adapted.dtype.kind is Kind.QUANTIZED:
+            fact = dtype_fact(Cause.DTYPE, adapted, param)
+            return DiffRow(Status.ERROR, Cause.DTYPE, snapshot, adapted, param, fact)
         shape = param.shape
         is_square = len(shape) == 2 and shape[0] == shape[1]
         caution = is_square and self._is_unproven(snapshot, adapted, param)
@@ -314,10 +317,15 @@ def dtype_cause(snapshot: TensorSnapshot, adapted: TensorSnapshot, expected: DTy
     return Cause.KIND if adapted.dtype.kind is not expected.kind else Cause.DTYPE
 
 
-def dtype_fact(cause: Cause, found: DType, expected: DType) -> str:
-    """The sentence about two dtypes that do not fit."""
-    both = f"the file has {found}, the target expects {expected}"
+def dtype_fact(cause: Cause, adapted: TensorSnapshot, param: ParamSpec) -> str:
+    """The sentence about two dtypes, or schemes of one, that do not fit."""
+    found, expected = adapted.dtype, param.dtype
+    wanted = getattr(param.scheme, "label", expected)
+    both = f"the file has {adapted.dtype_label}, the target expects {wanted}"
     if cause is Cause.KIND:
-        return f"kind: {both}; {found.kind.value} is not {expected.kind.value}"
+        unpack = f"; a cast to {expected} dequantises it" if found is DType.GGML else ""
+        return f"kind: {both}; {found.kind.value} is not {expected.kind.value}{unpack}"
+    if adapted.dtype_label == str(wanted):
+        return f"dtype: {both} of another scheme"
     remedy = f"; cast it to {expected}" if expected.is_float else ""
     return f"dtype: {both}{remedy}"

@@ -6,8 +6,9 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ruda.errors import SettingError
+from ruda.errors import AdapterError, DTypeError, MissingExtraError, SettingError
 from ruda.store.adapt import KNOWN_KINDS, Chaining, IdentityAdapter, module_kinds
+from ruda.store.dequantize import dequantize
 from ruda.store.snapshot import TensorSnapshot
 from ruda.store.transforms import cast_to
 from ruda.tensor import DType
@@ -115,7 +116,10 @@ class HalfPrecisionAdapter(Chaining):
 
 @dataclass(frozen=True, slots=True)
 class FloatCastAdapter(Chaining):
-    """Every f64, f32, f16 and bf16 tensor to one float dtype, whatever module owns it."""
+    """Every f64, f32, f16 and bf16 tensor to one float dtype, whatever module owns it.
+
+    Blocks of GGML are dequantised on the way: they are floats in little room.
+    """
 
     to: DType = DType.F32
     keep: frozenset[str] = frozenset()
@@ -132,10 +136,19 @@ class FloatCastAdapter(Chaining):
         return f"cast {self.to}"
 
     def adapt(self, snapshot: TensorSnapshot) -> TensorSnapshot:
-        """Cast if it is a float with a scale of its own; integers and bools stay."""
-        if snapshot.dtype not in CASTABLE or any(k in self.keep for k in module_kinds(snapshot)):
+        """Cast if it is a float with a scale of its own; integers and bools stay.
+
+        Raises AdapterError for blocks that cannot be dequantised.
+        """
+        packed = snapshot.dtype is DType.GGML
+        if not packed and snapshot.dtype not in CASTABLE:
             return snapshot
-        return cast_to(snapshot, self.to)
+        if any(k in self.keep for k in module_kinds(snapshot)):
+            return snapshot
+        try:
+            return cast_to(dequantize(snapshot) if packed else snapshot, self.to)
+        except (DTypeError, MissingExtraError) as error:
+            raise AdapterError(str(error), key=snapshot.key) from error
 
     def alternative_name(self, name: str, kind: str | None) -> str | None:
         """None: a cast renames nothing."""

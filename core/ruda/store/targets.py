@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ruda.nn import Module, ModuleSpec, ParamSpec
 from ruda.store.containers import Inference, infer_containers
 from ruda.store.index import TensorIndex
+from ruda.tensor import Kind
 
 Target = TensorIndex | Module | ModuleSpec
 """A module, the specification of one, or an index."""
@@ -43,7 +44,14 @@ def _of_index(index: TensorIndex, *, needs_kinds: bool) -> Expected:
     if needs_kinds and not all(s.containers for s in index.snapshots.values()):
         found = infer_containers(index)
     params = tuple(
-        ParamSpec(s.key, s.shape, s.dtype, found.containers.get(s.key, s.containers), s.param_id)
+        ParamSpec(
+            s.key,
+            s.shape,
+            s.dtype,
+            found.containers.get(s.key, s.containers),
+            s.param_id,
+            s.scheme if s.dtype.kind is Kind.QUANTIZED else None,
+        )
         for s in index.snapshots.values()
     )
     notes = tuple(f"target {name}: {note}" for note in found.notes)

@@ -137,7 +137,7 @@ def transposed(snapshot: TensorSnapshot) -> TensorSnapshot:
         )
     if snapshot.dtype.kind in (Kind.PACKED, Kind.QUANTIZED):
         raise AdapterError(
-            f"{snapshot.dtype} values cannot be transposed: several share a byte or a scale",
+            f"{snapshot.dtype_label} values cannot be transposed: several share a byte or a scale",
             key=snapshot.key,
         )
     rows, columns = snapshot.shape
@@ -157,7 +157,7 @@ def cast_to(snapshot: TensorSnapshot, dtype: DType) -> TensorSnapshot:
     if dtype is snapshot.dtype:
         return snapshot
     if not (snapshot.dtype.is_float and dtype.is_float):
-        raise AdapterError(f"{snapshot.dtype} cannot be cast to {dtype}", key=snapshot.key)
+        raise AdapterError(f"{snapshot.dtype_label} cannot be cast to {dtype}", key=snapshot.key)
     return _rebuilt(
         snapshot,
         f"cast {dtype}",

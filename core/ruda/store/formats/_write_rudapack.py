@@ -162,7 +162,7 @@ def _refusal(snapshot: TensorSnapshot) -> str:
     if snapshot.dtype is DType.QFLOAT:
         return "a quantized tensor without its scheme cannot be written"
     remedy = "save as safetensors" if snapshot.dtype.safetensors else "cast the tensor first"
-    return f"Rudapack has no spelling for {snapshot.dtype}; {remedy}"
+    return f"Rudapack has no spelling for {snapshot.dtype_label}; {remedy}"
 
 
 def _limit_problems(

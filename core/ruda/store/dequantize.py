@@ -1,0 +1,117 @@
+"""Turning block-quantised tensors into f32: on request, lazily, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ruda.errors import DTypeError, MissingExtraError
+from ruda.store.formats._ggml import GgmlBlocks, GgmlType
+from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource, stream_of
+from ruda.tensor import DType, Kind
+
+BLOCK_BYTES = 1 << 20
+"""About how many packed bytes are turned at a time."""
+
+Array = np.ndarray[Any, Any]
+Unpack = Callable[[Array], Array]
+"""Makes f32 of whole blocks: u8 ``(blocks, bytes)`` → f32 ``(blocks, values)``."""
+
+
+@dataclass(frozen=True, slots=True)
+class DequantizedSource:
+    """The f32 values of a packed tensor; nothing is cached."""
+
+    packed: TensorSource
+    kind: GgmlType
+    unpack: Unpack
+    shape: tuple[int, ...]
+    nbytes: int
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory that one ``read`` needs: the values, and one run of blocks on its way."""
+        per_block = self.kind.block_bytes + 8 * self.kind.block
+        return self.nbytes + (BLOCK_BYTES // self.kind.block_bytes + 1) * per_block
+
+    def read(self) -> Array:
+        """All values in f32."""
+        out = np.empty(self.nbytes // 4, "<f4")
+        at = 0
+        for values in self._runs(BLOCK_BYTES):
+            out[at : at + values.size] = values
+            at += values.size
+        return out.reshape(self.shape)
+
+    def stream(self, size: int) -> Iterator[memoryview]:
+        """The row-major bytes of the values in pieces of at most ``size``."""
+        for values in self._runs(min(BLOCK_BYTES, size)):
+            raw = values.view(np.uint8)
+            for start in range(0, raw.size, size):
+                yield raw[start : start + size].data
+
+    def _runs(self, size: int) -> Iterator[Array]:
+        """One axis of f32 after the other, out of about ``size`` packed bytes each."""
+        step = max(1, size // self.kind.block_bytes) * self.kind.block_bytes
+        rest = b""
+        for piece in stream_of(self.packed, step):
+            raw = np.frombuffer(rest + bytes(piece) if rest else piece, np.uint8)
+            whole = raw.size - raw.size % self.kind.block_bytes
+            rest = raw[whole:].tobytes()
+            if whole:
+                # A damaged scale may be Inf or NaN; the values are what it makes of them.
+                with np.errstate(all="ignore"):
+                    values = self.unpack(raw[:whole].reshape(-1, self.kind.block_bytes))
+                yield np.ascontiguousarray(values, "<f4").reshape(-1)
+
+
+def dequantize(snapshot: TensorSnapshot) -> TensorSnapshot:
+    """The tensor in f32; the trail says ``dequantize q4_0``. Itself if it is not quantised.
+
+    Reads nothing. Raises MissingExtraError where the package that knows the blocks is not
+    installed, DTypeError where none does.
+    """
+    if snapshot.dtype.kind is not Kind.QUANTIZED:
+        return snapshot
+    scheme = snapshot.scheme
+    if not isinstance(scheme, GgmlBlocks):
+        raise DTypeError(f"{snapshot.dtype_label} values cannot be dequantised by Ruda")
+    if scheme.big_endian:
+        raise DTypeError(
+            f"{scheme.label} blocks of a big-endian file cannot be dequantised: writers do not "
+            "agree on the byte order of their scales"
+        )
+    nbytes = DType.F32.nbytes(snapshot.numel)
+    unpack = _unpack(scheme.type)
+    source = DequantizedSource(snapshot.source, scheme.type, unpack, snapshot.shape, nbytes)
+    return replace(
+        snapshot,
+        dtype=DType.F32,
+        nbytes=nbytes,
+        source=source,
+        origin=None if snapshot.origin is None else Origin(snapshot.origin.path),
+        trail=(*snapshot.trail, f"dequantize {scheme.label}"),
+        scheme=None,
+    )
+
+
+def _unpack(kind: GgmlType) -> Unpack:
+    try:
+        import gguf
+        from gguf import quants
+    except ImportError as error:
+        raise MissingExtraError("gguf", "gguf", f"dequantising {kind.label}") from error
+    number = gguf.GGMLQuantizationType(kind.number)
+    try:
+        quants.dequantize(np.zeros((1, kind.block_bytes), np.uint8), number)
+    except NotImplementedError:
+        raise DTypeError(f"the package gguf does not know how to dequantise {kind.label}") from None
+
+    def unpack(blocks: Array) -> Array:
+        found: Array = quants.dequantize(blocks, number)
+        return found
+
+    return unpack
