@@ -9,20 +9,32 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import TypeVar
+from math import comb
 
 from ruda.errors import RecipeError
 
 PROBE_SECONDS = 0.05
-"""A risky pattern that needs longer than this on the start of one key is called catastrophic."""
+"""A pattern that needs longer than this on the start of one key is called catastrophic."""
 
 BUDGET_SECONDS = 2.0
-"""Time that a risky pattern may take over all tries for one file."""
+"""Time that a pattern may take over all tries for one file."""
+
+TOTAL_SECONDS = 20.0
+"""Time that a pattern may take on all keys of one file, as far as the tries tell."""
 
 MAX_PROBED = 256
-"""Keys of one file that a risky pattern is tried on."""
+"""Keys of one file that a pattern with nested repeats is tried on."""
+
+FEW_PROBED = 32
+"""Keys of one file that any other pattern is tried on."""
+
+MANY_VARIABLE = 12
+"""Parts without fixed length in a row that take exponential time without any nesting."""
+
+FREE_STEPS = 200_000
+"""Ways to match one key, at most, that are not worth a try: about a millisecond."""
 
 _NOTHING = "\0"
 """A character that no key holds and no sensible pattern fits."""
@@ -30,9 +42,10 @@ _NOTHING = "\0"
 Template = tuple[str | int, ...]
 """A parsed replacement: literal text and numbers of groups."""
 
-R = TypeVar("R")
+Expander = Callable[[re.Match[str]], str]
 
-_UNBOUNDED = re.compile(r"[*+]|\{\d*,\}")
+_REPEAT = re.compile(r"[*+][?+]?|\{\d*,\d*\}[?+]?|\{\d{2,}\}")
+_COUNTED = re.compile(r"\{(\d+)")
 _NUMBER = re.compile(r"\d+")
 _NAME = re.compile(r"[0-9A-Za-z_]+")
 
@@ -49,6 +62,10 @@ def compile_pattern(pattern: str, step: str | None = None) -> re.Pattern[str]:
             re.compile(pattern)
         except re.error as plain:  # the position in what the user typed, where it can be had
             fault, position = plain.msg, plain.pos
+    except OverflowError:
+        fault, position = "a repetition number is too large", None
+    except RecursionError:
+        fault, position = "its groups are nested too deeply", None
     where = "" if position is None else f" at position {position}"
     raise RecipeError(
         f"the pattern {pattern!r} is not a regular expression: {fault}{where}",
@@ -160,7 +177,7 @@ def _bad(text: str, at: int, fact: str, step: str | None) -> RecipeError:
     )
 
 
-def expander(template: Template) -> Callable[[re.Match[str]], str]:
+def expander(template: Template) -> Expander:
     """What a replacement makes of a match; a group that took no part is empty."""
     if len(template) == 0:
         return lambda match: ""
@@ -180,9 +197,33 @@ def canonical(template: Template) -> str:
     )
 
 
+def replace_all(pattern: re.Pattern[str], expand: Expander, text: str) -> str:
+    """Every match replaced. As in Rust, none is empty right behind another: ``.*`` matches once."""
+    found = pattern.search(text)
+    if found is None:
+        return text
+    parts: list[str] = []
+    copied, last = 0, -1
+    while found is not None:
+        if found.start() == found.end() == last:
+            found = pattern.search(text, last + 1) if last < len(text) else None
+            continue
+        parts += (text[copied : found.start()], expand(found))
+        copied = last = found.end()
+        found = pattern.search(text, copied)
+    return "".join((*parts, text[copied:]))
+
+
 def is_risky(pattern: str) -> bool:
     """True if a repeated group holds another repeat or a choice: it may take exponential time."""
-    opened: list[list[bool]] = []  # per open group: does it hold a repeat or a choice?
+    return _shape_of(pattern)[0]
+
+
+def _shape_of(pattern: str) -> tuple[bool, int]:
+    """Whether a repeated group holds a repeat or a choice; how many parts have no fixed length."""
+    opened: list[bool] = []  # per open group: does it hold a repeat or a choice?
+    nested = False
+    variable = 0
     at = 0
     in_class = False
     while at < len(pattern):
@@ -190,6 +231,7 @@ def is_risky(pattern: str) -> bool:
         if here == "\\":
             at += 2
             continue
+        repeat = None if in_class else _REPEAT.match(pattern, at)
         if in_class:
             in_class = here != "]"
         elif here == "[":
@@ -197,53 +239,89 @@ def is_risky(pattern: str) -> bool:
             at += _class_start(pattern, at)
             continue
         elif here == "(":
-            opened.append([False])
+            opened.append(False)
+            if pattern.startswith("(?", at):
+                at += 1  # this mark makes nothing optional
         elif here == "|":
-            for group in opened:
-                group[0] = True
+            opened = [True] * len(opened)
         elif here == ")" and opened:
-            held = opened.pop()[0]
-            if held and _UNBOUNDED.match(pattern, at + 1):
-                return True
-        elif _UNBOUNDED.match(pattern, at):
-            for group in opened:
-                group[0] = True
+            held = opened.pop()
+            nested = nested or (held and _REPEAT.match(pattern, at + 1) is not None)
+        elif repeat is not None:
+            variable += 1
+            opened = [True] * len(opened)
+            at = repeat.end() - 1
+        elif here == "?":
+            variable += 1
         at += 1
-    return False
+    return nested, variable
 
 
 def guard(pattern: str, keys: Iterable[str], step: str | None = None) -> None:
-    """Try a risky pattern on growing starts of the keys, so that it cannot hang on a whole one.
+    """Try a pattern on growing starts of the keys, so that it cannot hang on a whole one.
 
-    Each start is tried as it is and with a character behind it that fits nothing: exponential
-    time shows when a long run of fitting characters ends in one that does not fit. Of keys that
-    differ in numbers only, the longest is tried. Free for patterns that are not risky.
-    Raises RecipeError when one try or all tries together take too long.
+    Each start is tried as it is and with characters behind it that fit nothing: most time goes
+    where a long run of fitting characters ends in one that does not fit. Of keys that differ in
+    numbers only, the longest is tried. Free where keys are short and the pattern is plain.
+    Raises RecipeError when one try, all tries together, or all keys would take too long.
     """
-    if not is_risky(pattern):
+    nested, variable = _shape_of(pattern)
+    keys = list(keys)
+    longest = max(map(len, keys), default=0)
+    if not nested and comb(longest + variable, variable + 1) <= FREE_STEPS:
         return
     search = compile_pattern(pattern, step).search
-    spent = 0.0
-    for key in _representatives(keys):
-        for end in range(min(4, len(key)), len(key) + 1):
-            for probe in (key[:end] + _NOTHING, key[:end]):
+    probed = _representatives(keys)[: MAX_PROBED if nested else FEW_PROBED]
+    behind = _NOTHING + "\n" * _least_width(pattern)
+    every = nested or variable > MANY_VARIABLE
+    spent = whole = 0.0
+    for key in probed:
+        took = 0.0
+        for end in _ends(len(key), every=every):
+            for probe in (key[:end] + behind, key[:end]):
                 before = time.thread_time()  # not the wall clock: a busy machine proves nothing
                 search(probe)
                 took = time.thread_time() - before
                 spent += took
                 if took > PROBE_SECONDS or spent > BUDGET_SECONDS:
-                    raise RecipeError(
-                        f"the pattern {pattern!r} takes too long on the key {key!r}: a repeat "
-                        "inside a repeated group lets it try exponentially many ways",
-                        step=step,
-                    )
+                    raise _too_slow(pattern, key, step, nested=nested)
+        whole += took
+        if whole / len(probed) * len(keys) > TOTAL_SECONDS:
+            raise _too_slow(pattern, key, step, nested=nested)
+
+
+def _least_width(pattern: str) -> int:
+    """At least as many characters as a match needs: on less, a pattern fails without a try."""
+    counted = sum(int(digits[:4]) for digits in _COUNTED.findall(pattern))
+    return min(len(pattern) + counted, 256)
+
+
+def _ends(length: int, *, every: bool) -> Iterator[int]:
+    """Lengths of the starts that are tried, up to the whole; exponential time needs every one."""
+    end = min(4, length)
+    while end < length:
+        yield end
+        end += 1 if every else 1 + end // 8
+    yield length
+
+
+def _too_slow(pattern: str, key: str, step: str | None, *, nested: bool) -> RecipeError:
+    why = (
+        "a repeat inside a repeated group lets it try exponentially many ways"
+        if nested
+        else "its repeats can share out the same characters in too many ways; anchor it with ^"
+    )
+    shown = repr(key) if len(key) <= 200 else f"{key[:80]!r}… ({len(key)} characters)"
+    return RecipeError(
+        f"the pattern {pattern!r} takes too long on the key {shown}: {why}", step=step
+    )
 
 
 def _representatives(keys: Iterable[str]) -> list[str]:
-    """The longest key of every family, the longest families first, a few hundred at most."""
+    """The longest key of every family, the longest families first."""
     longest: dict[str, str] = {}
     for key in keys:
         family = _NUMBER.sub("*", key)
         if len(key) > len(longest.get(family, "")):
             longest[family] = key
-    return sorted(longest.values(), key=len, reverse=True)[:MAX_PROBED]
+    return sorted(longest.values(), key=len, reverse=True)

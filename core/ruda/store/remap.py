@@ -16,6 +16,7 @@ from ruda.store.patterns import (
     expander,
     guard,
     parse_replacement,
+    replace_all,
 )
 
 _INDEX = re.compile(r"\+?[0-9]+")
@@ -78,13 +79,13 @@ class RemapRule:
 
     def rename(self, key: str) -> str:
         """The key after this rule; unchanged if the pattern is not found."""
-        return self._regex.sub(self._expand, key)
+        return replace_all(self._regex, self._expand, key)
 
     def rename_all(self, keys: Sequence[str]) -> list[str]:
-        """The keys after this rule. Raises RecipeError if that would take exponential time."""
+        """The keys after this rule. Raises RecipeError if that would take too long."""
         guard(self.pattern, keys, self.name)
-        substitute, expand = self._regex.sub, self._expand
-        return [substitute(expand, key) for key in keys]
+        regex, expand = self._regex, self._expand
+        return [replace_all(regex, expand, key) for key in keys]
 
     def hits(self, key: str) -> bool:
         """True if the pattern is found in the key."""

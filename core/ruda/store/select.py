@@ -136,7 +136,7 @@ class PathFilter:
         return frozenset(self.keys)
 
     def guard(self, keys: Iterable[str]) -> None:
-        """Raise RecipeError for a regex that takes exponential time on these keys."""
+        """Raise RecipeError for a regex that takes too long on these keys."""
         for pattern in self.regexes:
             guard(pattern, keys, "select")
         for member in (*self.any_of, *([self.excluded] if self.excluded else [])):

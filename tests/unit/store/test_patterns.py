@@ -11,6 +11,7 @@ from ruda.store.patterns import (
     guard,
     is_risky,
     parse_replacement,
+    replace_all,
 )
 
 DIALECT = [
@@ -32,6 +33,8 @@ def test_dialect(pattern: str, text: str, found: bool) -> None:
 
 
 BAD_PATTERNS = [
+    pytest.param("a{99999999999}", "a repetition number is too large", None, id="large number"),
+    pytest.param("(" * 9000 + ")" * 9000, "nested too deeply", None, id="deep groups"),
     pytest.param("a(b", r"'a\(b'.*unterminated subpattern at position 1", 1, id="open group"),
     pytest.param("*a", r"'\*a'.*nothing to repeat at position 0", 0, id="nothing to repeat"),
     pytest.param("x$[a", r"'x\$\[a'.*unterminated character set at position 2", 2, id="after a $"),
@@ -39,7 +42,9 @@ BAD_PATTERNS = [
 
 
 @pytest.mark.parametrize(("pattern", "message", "position"), BAD_PATTERNS)
-def test_bad_pattern_names_itself_and_the_place(pattern: str, message: str, position: int) -> None:
+def test_bad_pattern_names_itself_and_the_place(
+    pattern: str, message: str, position: int | None
+) -> None:
     with pytest.raises(RecipeError, match=message) as caught:
         compile_pattern(pattern)
     assert caught.value.position == position
@@ -68,6 +73,25 @@ def test_replacement(pattern: str, text: str, expected: str) -> None:
     assert parse_replacement(canonical(template), regex) == template
 
 
+EMPTY = [
+    pytest.param(".*", "abc", "x", id="anything once"),
+    pytest.param("x*", "abc", "xaxbxcx", id="nothing everywhere"),
+    pytest.param("b*", "abbc", "xaxcx", id="none right behind another"),
+    pytest.param("$", "abc", "abcx", id="the end"),
+    pytest.param("^", "abc", "xabc", id="the start"),
+    pytest.param("", "ab", "xaxbx", id="empty pattern"),
+    pytest.param("", "", "x", id="empty key"),
+    pytest.param(r"\b", "a.b", "xax.xbx", id="word borders"),
+    pytest.param("(?<=a)b*", "abba", "axax", id="look-behind"),
+    pytest.param("q", "abc", "abc", id="not found"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text", "expected"), EMPTY)
+def test_all_matches_are_replaced_as_rust_does(pattern: str, text: str, expected: str) -> None:
+    assert replace_all(compile_pattern(pattern), lambda match: "x", text) == expected
+
+
 BAD_REPLACEMENTS = [
     pytest.param("$2", "no group '2'", 0, id="unknown number"),
     pytest.param("x$1a", r"no group '1a'; to put 'a' behind group 1, write \$\{1\}a", 1, id="$1a"),
@@ -90,6 +114,8 @@ RISK = [
     pytest.param(r"(a|aa)*b", True, id="choice in a repeat"),
     pytest.param(r"((x*)y){2,}", True, id="nested deeper"),
     pytest.param(r"^layers\.(\d+)\.w$", False, id="one repeat"),
+    pytest.param(r"(a{1,30}){2,30}b", True, id="counted repeats"),
+    pytest.param(r"(?:a?){30}b", False, id="options have an end"),
     pytest.param(r"(a+)?b", False, id="optional is bounded"),
     pytest.param(r"[(+)]+x\(a+\)+", False, id="classes and escapes"),
 ]
@@ -103,6 +129,42 @@ def test_is_risky(pattern: str, risky: bool) -> None:
 def test_catastrophic_pattern_is_stopped() -> None:
     with pytest.raises(RecipeError, match=r"'\(a\+\)\+\$' takes too long on the key 'aaa"):
         guard("(a+)+$", ["a" * 200 + "!"])
+
+
+SLOW = [
+    pytest.param("(a{1,30}){1,30}$", "a" * 200 + "!", "exponentially many", id="counted"),
+    pytest.param("(?:a|a)+$", "a" * 200 + "!", "exponentially many", id="choice"),
+    pytest.param("a?" * 30 + "a" * 30, "a" * 30, "too many ways; anchor", id="options"),
+    pytest.param("(a+)+a{40}b", "a" * 60, "exponentially many", id="long at least"),
+    pytest.param(".*x$", "k" * 1_000_000, r"'k+'… \(1000000 characters\)", id="long key"),
+    pytest.param(".*.*.*.*.*x$", "k" * 300, "too many ways; anchor", id="many repeats"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "key", "message"), SLOW)
+def test_a_pattern_that_would_hang_is_refused(pattern: str, key: str, message: str) -> None:
+    with pytest.raises(RecipeError, match=rf"takes too long on the key.*{message}"):
+        guard(pattern, [key])
+
+
+def test_time_on_all_keys_counts() -> None:
+    guard(r"k+k+x", ["k" * 160])
+    with pytest.raises(RecipeError, match="takes too long on the key 'kkk"):
+        guard(r"k+k+x", ["k" * 160] * 100_000)
+
+
+PLAIN = [
+    pytest.param(r"^(.*)\.(\w+)\.(.*)$", id="three groups"),
+    pytest.param(r".*\.weight", id="anything before"),
+    pytest.param(r"(\d+)\.(\d+)", id="numbers"),
+    pytest.param(r"^model\.(?:encoder|decoder)\.layers?\.(\d+)\.(.*?)_?proj", id="usual"),
+]
+
+
+@pytest.mark.parametrize("pattern", PLAIN)
+def test_usual_patterns_pass_on_many_keys(pattern: str) -> None:
+    names = ("self_attn.q_proj.weight", "mlp.gate_proj.weight", "input_layernorm.weight")
+    guard(pattern, [f"model.decoder.layers.{n}.{name}" for n in range(300) for name in names])
 
 
 def test_of_a_family_the_longest_key_is_tried() -> None:

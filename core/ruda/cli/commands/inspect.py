@@ -51,6 +51,8 @@ def command(
                 monitor(f"Reading {file}") as watch,
                 open_store(file, top_level_key=top_level_key, monitor=watch) as index,
             ):
+                if wanted is not None:
+                    wanted.guard(index)
                 chosen = [s for s in index.values() if wanted is None or wanted.matches(s.key)]
                 found = _values(chosen, sha256, stats, watch)
                 if as_json:
