@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ruda.errors import AdapterError, KeyCollisionError
@@ -36,7 +36,7 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
     ]
     labelled, notes = _labelled(renamed, recipe, target)
     recipe.select.guard([snapshot.key for snapshot in labelled])
-    kept = _adapted(list(zip(source.snapshots.values(), labelled, strict=True)), recipe)
+    kept, idle = _adapted(list(zip(source.snapshots.values(), labelled, strict=True)), recipe)
     steps = {clash.key: clash.step for clash in plan.collisions}
     made: dict[str, TensorSnapshot] = {}
     origin: dict[str, TensorSnapshot] = {}
@@ -54,7 +54,7 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
         path=source.path,
         metadata=source.metadata,
         shards=source.shards,
-        notes=(*source.notes, *notes, *_doubts(made, recipe, target)),
+        notes=(*source.notes, *notes, *idle, *_doubts(made, recipe, target)),
         unsafe=source.unsafe,
         tree=source.tree,
         extra=source.extra,
@@ -63,21 +63,26 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
 
 
 def _adapted(
-    pairs: Iterable[tuple[TensorSnapshot, TensorSnapshot]], recipe: Recipe
-) -> list[tuple[TensorSnapshot, TensorSnapshot]]:
-    """Every tensor that stays: as the file has it, and as the adapters make it."""
+    pairs: Sequence[tuple[TensorSnapshot, TensorSnapshot]], recipe: Recipe
+) -> tuple[list[tuple[TensorSnapshot, TensorSnapshot]], tuple[str, ...]]:
+    """Every tensor that stays, as the file has it and as the adapters make it; idle steps."""
     adapter, select, skipped = recipe.adapter(), recipe.select, recipe.skipped_keys
     kept: list[tuple[TensorSnapshot, TensorSnapshot]] = []
     failures: list[AdapterError] = []
+    unmet = set(skipped)
+    taken = 0
     for original, labelled in pairs:
         failure: AdapterError | None = None
         try:
             adapted = adapter.adapt(labelled)
         except AdapterError as error:
             adapted, failure = labelled, error
-        if skipped and skipped & {adapted.key, original.key, labelled.key}:
+        is_taken = select.matches(adapted.key, adapted.containers)
+        taken += is_taken
+        if skipped and not skipped.isdisjoint(names := (adapted.key, original.key, labelled.key)):
+            unmet.difference_update(names)
             continue
-        if not select.matches(adapted.key, adapted.containers):
+        if not is_taken:
             continue
         kept.append((original, adapted))
         if failure is not None:
@@ -85,7 +90,10 @@ def _adapted(
     if failures:
         more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
         raise AdapterError(f"{failures[0]}{more}")
-    return kept
+    idle = [f"no tensor has the key {key!r} of a decision" for key in sorted(unmet)]
+    if pairs and not taken:
+        idle.insert(0, "the filter takes none of the keys")
+    return kept, tuple(idle)
 
 
 def _labelled(

@@ -205,3 +205,27 @@ def test_shapes_unlike_the_target_are_noted() -> None:
     assert view.notes == (
         "1 tensor, 'fc.weight' first: will not have the shape that the target expects",
     )
+
+
+IDLE = [
+    pytest.param(
+        Recipe(select=PathFilter.of("nothing")), "the filter takes none of the keys", id="filter"
+    ),
+    pytest.param(
+        Recipe().with_skip("fc.wieght"),
+        "no tensor has the key 'fc.wieght' of a decision",
+        id="misspelt decision",
+    ),
+]
+
+
+@pytest.mark.parametrize(("recipe", "note"), IDLE)
+def test_a_step_without_effect_is_noted(recipe: Recipe, note: str) -> None:
+    assert convert(index(LAYERS), recipe=recipe).notes == (note,)
+
+
+def test_a_step_with_effect_is_not_noted() -> None:
+    recipe = Recipe(select=PathFilter.of("^fc"), remap=KeyRemapper.of(("^fc", "head")))
+    renamed = replace(recipe, select=PathFilter.of("head")).with_skip("fc.bias")
+    assert convert(index(LAYERS), recipe=renamed).notes == ()
+    assert convert(index({}), recipe=recipe).notes == ()
