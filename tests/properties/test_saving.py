@@ -15,7 +15,7 @@ from ruda.nn import ParamId
 from ruda.progress import Cancelled
 from ruda.store import TensorIndex, TensorSnapshot, open_store, plan_save, save, write
 from ruda.store.plan import lay_out
-from ruda.store.writer import to_bytes
+from ruda.store.streaming import to_bytes
 from ruda.tensor import DType, Kind
 
 RUDAPACK = [d for d in DType if d.rudapack and d.kind is not Kind.QUANTIZED] + [DType.BOOL_U32]

@@ -236,7 +236,7 @@ def test_a_file_can_be_converted_onto_itself(ruda, source):
 
 
 REFUSED = [
-    pytest.param(["out.pt"], "PyTorch files are read, not written", id="format"),
+    pytest.param(["out.gguf"], "stands for no format that can be written", id="format"),
     pytest.param(["no/such/out.bpk"], "folder", id="folder"),
     pytest.param(["out.bpk", "--remap", "conv.", "c"], "would both become", id="collision"),
     pytest.param(["out.bpk", "--top-level-key", "x"], "belongs to a PyTorch", id="top-level key"),

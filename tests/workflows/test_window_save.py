@@ -210,7 +210,7 @@ def test_a_file_that_was_saved_over_is_shown_as_it_is_now(
 @pytest.mark.parametrize(
     ("name", "suffix", "sentence"),
     [
-        pytest.param("out.pt", ".pt", "PyTorch files are read, not written", id="PyTorch"),
+        pytest.param("out.gguf", ".gguf", "stands for no format", id="GGUF"),
         pytest.param("out.xyz", ".xyz", "stands for no format", id="unknown suffix"),
         pytest.param("no/folder/out.bpk", ".bpk", "does not exist", id="no folder"),
     ],

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import secrets
 import stat
 import sys
@@ -19,6 +18,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ruda.errors import SaveError
+from ruda.store._disk import is_abandoned, lock, sync_folder
+from ruda.store._set_journal import TEMPORARY, finish_interrupted, promised
 
 Replace = Callable[[Path, Path], None]
 
@@ -29,21 +30,21 @@ WRITEBACK_BYTES = 8 << 20
 RENAME_PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
 """Seconds to wait before each further attempt to rename over a file that is in use."""
 
-_NAME = re.compile(r"\..+\.ruda-(\d+)-[0-9a-f]{8}\.tmp")
-
 
 class Sibling:
     """A new file in the folder of ``target``, open for writing. Use it in ``with``.
 
-    Leaving the block without ``rename_over`` removes the file. Raises SaveError (stage ``write``)
-    if the folder does not take it.
+    Leaving the block without ``rename_over`` or ``keep`` removes the file. Raises SaveError
+    (stage ``write``) if the folder does not take it.
     """
 
     def __init__(self, target: Path) -> None:
         self.target = target
+        with suppress(OSError):
+            finish_interrupted(target.parent)
         remove_stale(target.parent)
         self.path = target.parent / _temporary_name(target.name)
-        self._renamed = False
+        self._settled = self.is_in_place = False
         self._written = self._under_way = 0
         self._before = _status(target)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -55,14 +56,15 @@ class Sibling:
             raise SaveError(
                 f"no file can be made in {target.parent}: {error.strerror or error}", stage="write"
             ) from error
-        _lock(handle)
+        lock(handle)
         self.file: BinaryIO = os.fdopen(handle, "wb", buffering=BUFFER_BYTES)
 
     def __enter__(self) -> Sibling:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._renamed:
+        if self._settled:
+            self.file.close()
             return
         with suppress(OSError):
             self.file.close()  # flushes: on a full disk that fails again
@@ -76,6 +78,20 @@ class Sibling:
         if self._written - self._under_way >= WRITEBACK_BYTES:
             _advise_unneeded(self.file.fileno(), self._under_way, self._written - self._under_way)
             self._under_way = self._written
+
+    def patch(self, offset: int, piece: bytes) -> None:
+        """Replace bytes that were written before; the end stays where it is. Raises OSError."""
+        self.file.flush()
+        if hasattr(os, "pwrite"):
+            os.pwrite(self.file.fileno(), piece, offset)
+            return
+        self.file.seek(offset)
+        self.file.write(piece)
+        self.file.seek(0, os.SEEK_END)
+
+    def keep(self) -> None:
+        """Leave the temporary file where it is: others know of it and will rename it."""
+        self._settled = True
 
     def finish(self, *, forget: bool) -> None:
         """Flush, take over the old file's permissions, and wait until the bytes are on the disk.
@@ -127,9 +143,9 @@ class Sibling:
                     f"the finished file cannot be put in place: {error.strerror or error}",
                     stage="rename",
                 ) from error
-        self._renamed = True
+        self._settled = self.is_in_place = True
         self.file.close()
-        _sync_folder(self.target.parent)
+        sync_folder(self.target.parent)
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -150,30 +166,19 @@ def replace_file(path: Path, content: bytes) -> None:
         raise SaveError(f"cannot be written: {why}", stage="write", path=path) from error
 
 
-def put_new(source: Path, target: Path) -> None:
-    """Rename where nothing may be replaced. Raises FileExistsError if there is a target by now."""
-    if os.name == "nt":
-        os.rename(source, target)
-        return
-    try:
-        os.link(source, target)
-    except FileExistsError:
-        raise
-    except OSError:  # no hard links on this file system: the check just before has to do
-        os.replace(source, target)
-    else:
-        os.unlink(source)
-
-
 def remove_stale(folder: Path) -> None:
-    """Remove temporary files in ``folder`` whose writers are gone; leave all others alone."""
+    """Remove temporary files in ``folder`` whose writers are gone; leave all others alone.
+
+    Those that an interrupted save of a set still has to rename are needed.
+    """
     try:
         names = os.listdir(folder)
     except OSError:
         return
+    needed = promised(folder)
     for name in names:
-        match = _NAME.fullmatch(name)
-        if match and _is_stale(folder / name, int(match[1])):
+        match = TEMPORARY.fullmatch(name)
+        if match and name not in needed and is_abandoned(folder / name, int(match["process"])):
             with suppress(OSError):
                 (folder / name).unlink()
 
@@ -202,63 +207,8 @@ def _take_over(handle: int, before: os.stat_result) -> None:
         os.fchmod(handle, stat.S_IMODE(before.st_mode))
 
 
-def _lock(handle: int) -> None:
-    if sys.platform == "win32":
-        return  # an open file cannot be removed there, which says the same
-    import fcntl
-
-    with suppress(OSError):  # file systems without locks: the process number decides
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _is_stale(path: Path, process: int) -> bool:
-    if sys.platform == "win32":
-        return True  # removing fails as long as the writer has it open
-    import fcntl
-
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return not _is_running(process)
-    else:
-        # Between creating and locking, a writer of this very moment holds no lock yet.
-        return not (_is_running(process) and os.fstat(handle).st_size == 0)
-    finally:
-        os.close(handle)
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
-
-
 def _advise_unneeded(handle: int, offset: int, count: int) -> None:
     """Linux begins to write dirty pages of the range at once, and forgets the clean ones."""
     if hasattr(os, "posix_fadvise"):
         with suppress(OSError):
             os.posix_fadvise(handle, offset, count, os.POSIX_FADV_DONTNEED)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":
-        return
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        with suppress(OSError):  # some network file systems do not sync folders
-            os.fsync(handle)
-    finally:
-        os.close(handle)

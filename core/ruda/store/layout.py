@@ -40,6 +40,8 @@ class PlannedTensor:
     offset: int
     nbytes: int
     snapshot: TensorSnapshot = field(compare=False, repr=False)
+    strides: tuple[int, ...] | None = None
+    """In elements, of a view into a block that several tensors share; None: row-major."""
 
     @property
     def end(self) -> int:
@@ -48,19 +50,53 @@ class PlannedTensor:
 
 
 @dataclass(frozen=True, slots=True)
+class Frame:
+    """Bytes that stand between the tensors or after them, such as the headers in an archive.
+
+    Where ``checksum_of`` names a block, the CRC-32 of that block, little-endian, replaces the four
+    bytes at ``place``.
+    """
+
+    offset: int
+    content: bytes
+    checksum_of: str | None = None
+    place: int = 0
+
+    def sealed(self, checksum: int) -> bytes:
+        """The content with the checksum in its place."""
+        at = self.place
+        return self.content[:at] + checksum.to_bytes(4, "little") + self.content[at + 4 :]
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
-    """Header bytes and every tensor's place, in file order; gaps up to ``file_size`` are zeros."""
+    """Header bytes and every tensor's place, in file order; gaps up to ``file_size`` are zeros.
+
+    ``blocks`` is what is written, in file order. It is ``entries`` but for formats in which
+    tensors share bytes: there several entries lie in one block.
+    """
 
     format: str
     header: bytes
     entries: tuple[PlannedTensor, ...]
     file_size: int
     problems: tuple[PlanProblem, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    """In file order, behind the header."""
+    checksums: Mapping[str, int] | None = None
+    """For formats with checksums: by key of a block, the CRC-32 of what precedes it in it."""
+    shared: tuple[PlannedTensor, ...] | None = None
+
+    @property
+    def blocks(self) -> tuple[PlannedTensor, ...]:
+        """Every run of bytes that is written, once each."""
+        return self.entries if self.shared is None else self.shared
 
     @property
     def padding(self) -> int:
-        """Zero bytes that stand between and after header and tensors."""
-        return self.file_size - len(self.header) - sum(e.nbytes for e in self.entries)
+        """Zero bytes that stand between and after header, frames and tensors."""
+        used = sum(len(f.content) for f in self.frames) + sum(b.nbytes for b in self.blocks)
+        return self.file_size - len(self.header) - used
 
 
 class Encoder(Protocol):
@@ -115,3 +151,36 @@ def alias_problems(index: TensorIndex) -> tuple[PlanProblem, ...]:
         for s in index.values()
         if s.shared_with is not None
     )
+
+
+def counts_pairs(snapshot: TensorSnapshot) -> bool:
+    """True for f4 whose shape counts bytes, two elements in each, as PyTorch has it."""
+    return (
+        snapshot.dtype is DType.F4_E2M1
+        and snapshot.shape != ()
+        and snapshot.nbytes == snapshot.numel > 0
+    )
+
+
+def id_problems(index: TensorIndex, what: str) -> tuple[PlanProblem, ...]:
+    """Warnings for parameter ids and scalars where ``what`` has no place for them."""
+    counts = (
+        ("parameter ids", sum(s.param_id is not None for s in index.values())),
+        ("scalars", len(index.extra.get("scalars") or ())),
+    )
+    return tuple(
+        PlanProblem(
+            f"the {name} ({count}) are not carried over: {what} has no place for them",
+            blocking=False,
+        )
+        for name, count in counts
+        if count
+    )
+
+
+def metadata_problem(metadata: Mapping[str, str], what: str) -> tuple[PlanProblem, ...]:
+    """A warning for metadata where ``what`` has no place for it."""
+    if not metadata:
+        return ()
+    message = f"the metadata ({len(metadata)} entries) is not carried over: {what} has no place"
+    return (PlanProblem(f"{message} for it", blocking=False),)

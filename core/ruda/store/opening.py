@@ -15,6 +15,7 @@ from ruda.errors import (
     UnsupportedContentError,
 )
 from ruda.progress import SILENT, Monitor
+from ruda.store.aliases import with_noted_aliases
 from ruda.store.bytefile import ByteFile
 from ruda.store.format import HEAD_BYTES, ModelFormat
 from ruda.store.formats.distributed import is_distributed, open_distributed
@@ -86,10 +87,10 @@ def open_store(
         return open_distributed(folder, monitor=monitor)
     if isinstance(place, Path) and place.is_dir():
         place = weights_in(place)
-    index = index_of(place)
-    if index is not None:
-        return open_sharded(index, open_file, monitor=monitor)
-    return open_file(place, top_level_key=top_level_key, monitor=monitor)
+    listed = index_of(place)
+    if listed is not None:
+        return with_noted_aliases(open_sharded(listed, open_file, monitor=monitor))
+    return with_noted_aliases(open_file(place, top_level_key=top_level_key, monitor=monitor))
 
 
 def open_file(

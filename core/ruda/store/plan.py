@@ -5,20 +5,39 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
 from ruda.errors import SaveError
+from ruda.store.aliases import NOTE, Aliases, choose_owners, default_policy, note_of, noted_in
+from ruda.store.formats._write_numpy import NpyEncoder, NpzEncoder
+from ruda.store.formats._write_pytorch import PytorchEncoder
 from ruda.store.formats._write_rudapack import RudapackEncoder
 from ruda.store.formats._write_safetensors import SafetensorsEncoder
+from ruda.store.formats.sharded import INDEX_SUFFIX
 from ruda.store.index import TensorIndex
 from ruda.store.layout import PIECE_BYTES, Encoder, Layout, PlannedTensor, PlanProblem
-from ruda.store.snapshot import ArraySource, TensorSource
+from ruda.store.sharding import (
+    index_text,
+    require_shardable,
+    shard_paths,
+    split,
+    stale_beside,
+    unsharded,
+)
+from ruda.store.snapshot import ArraySource, TensorSnapshot, TensorSource
 
-_ENCODERS: tuple[Encoder, ...] = (RudapackEncoder(), SafetensorsEncoder())
-_READ_ONLY_SUFFIXES = (".pt", ".pth", ".bin", ".ckpt", ".th")
+_ENCODERS: tuple[Encoder, ...] = (
+    RudapackEncoder(),
+    SafetensorsEncoder(),
+    PytorchEncoder(),
+    NpzEncoder(),
+    NpyEncoder(),
+)
 _CONTAINER_NAMES = ("burnpack", "rudapack", "safetensors")
+_SHARES_MEMORY = PytorchEncoder.name
+_NOTES = (RudapackEncoder.name, SafetensorsEncoder.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +49,46 @@ class SavePlan:
     """
 
     path: Path
-    """The file as it was named; a link is followed when writing."""
-    format: str
-    entries: tuple[PlannedTensor, ...]
-    header: bytes = field(repr=False)
-    padding: int
-    file_size: int
+    """The file as it was named; a link is followed when writing. Of a set: its index file."""
+    layout: Layout = field(repr=False)
     peak_bytes: int
     metadata: Mapping[str, str]
     overwrite: bool
     problems: tuple[PlanProblem, ...]
     index: TensorIndex = field(compare=False, repr=False)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Owner by key, of keys that stand for the same tensor as their owner."""
+    parts: tuple[SavePlan, ...] = ()
+    """Plans of the shards, where the tensors are spread over several files."""
+    stale: tuple[Path, ...] = ()
+    """Shards and index of an earlier set beside the target that this save leaves there."""
+
+    @property
+    def format(self) -> str:
+        """Name of the format."""
+        return self.layout.format
+
+    @property
+    def entries(self) -> tuple[PlannedTensor, ...]:
+        """Every tensor with its place; of a set, in the file of its shard."""
+        if self.parts:
+            return tuple(entry for part in self.parts for entry in part.entries)
+        return self.layout.entries
+
+    @property
+    def header(self) -> bytes:
+        """The first bytes of the file. Of a set: the index file."""
+        return self.layout.header
+
+    @property
+    def padding(self) -> int:
+        """Zero bytes that stand between and after header, frames and tensors."""
+        return self.layout.padding + sum(part.padding for part in self.parts)
+
+    @property
+    def file_size(self) -> int:
+        """Bytes of the file, or of all files of a set."""
+        return self.layout.file_size + sum(part.file_size for part in self.parts)
 
     @property
     def blockers(self) -> tuple[PlanProblem, ...]:
@@ -77,28 +125,152 @@ def plan_save(
     format: str | None = None,
     metadata: Mapping[str, str] | None = None,
     overwrite: bool = False,
+    aliases: Aliases | None = None,
+    owners: Iterable[str] = (),
+    shard_size: int | None = None,
 ) -> SavePlan:
     """Plan of saving these tensors to ``path``; reads no tensor byte and touches no file.
 
-    Without ``format`` the suffix decides. ``metadata`` None keeps that of the index. Raises
-    SaveError (stage ``plan``) only where no format can be told; everything else that stands in
-    the way is in ``problems``.
+    Without ``format`` the suffix decides. ``metadata`` None keeps that of the index. ``aliases``
+    says what becomes of tensors that are one (None: as the source has it), ``owners`` which of
+    their keys own it. ``shard_size`` spreads the tensors over files of at most so many bytes of
+    tensors: ``model.safetensors`` becomes ``model-00001-of-00003.safetensors`` and so on with
+    ``model.safetensors.index.json``, unless one file holds all.
+
+    Raises SaveError (stage ``plan``) only where no format can be told or an option does not fit;
+    everything else that stands in the way is in ``problems``.
     """
     target = Path(path)
-    layout = lay_out(index, format or format_for(target), metadata, path=target)
+    if shard_size is not None:
+        target = unsharded(target)
+    encoder = _encoder(format or format_for(target), target)
+    tied = tie(index, encoder.name, aliases, owners)
+    about = MappingProxyType(tied.metadata(carried_metadata(index, encoder.name, metadata)))
+    if shard_size is not None:
+        require_shardable(encoder.name, shard_size, target)
+        groups = split(tied.index, shard_size)
+        stale = stale_beside(target, len(groups))
+        if len(groups) > 1:
+            parts = [
+                _plan(subset, name, encoder, about, overwrite)
+                for name, subset in zip(shard_paths(target, len(groups)), groups, strict=True)
+            ]
+            return _set_plan(target, tied, about, parts, stale, overwrite=overwrite)
+        return replace(_tied_plan(tied, target, encoder, about, overwrite), stale=stale)
+    return _tied_plan(tied, target, encoder, about, overwrite)
+
+
+def _plan(
+    index: TensorIndex,
+    target: Path,
+    encoder: Encoder,
+    metadata: Mapping[str, str],
+    overwrite: bool,
+) -> SavePlan:
+    layout = encoder.lay_out(index, metadata)
     return SavePlan(
         path=target,
-        format=layout.format,
-        entries=layout.entries,
-        header=layout.header,
-        padding=layout.padding,
-        file_size=layout.file_size,
+        layout=layout,
         peak_bytes=peak_bytes(layout),
-        metadata=MappingProxyType(carried_metadata(index, layout.format, metadata)),
+        metadata=metadata,
         overwrite=overwrite,
         problems=(*path_problems(target, overwrite=overwrite), *layout.problems),
         index=index,
     )
+
+
+def _tied_plan(
+    tied: Tied, target: Path, encoder: Encoder, metadata: Mapping[str, str], overwrite: bool
+) -> SavePlan:
+    plan = _plan(tied.index, target, encoder, metadata, overwrite)
+    problems = (*plan.problems, *tied.problems)
+    return replace(plan, problems=problems, index=tied.whole, aliases=tied.owners)
+
+
+def _set_plan(
+    target: Path,
+    tied: Tied,
+    metadata: Mapping[str, str],
+    parts: list[SavePlan],
+    stale: tuple[Path, ...],
+    *,
+    overwrite: bool,
+) -> SavePlan:
+    path = target.with_name(target.name + INDEX_SUFFIX)
+    text = index_text(
+        {part.path.name: [e.key for e in part.entries] for part in parts},
+        sum(part.tensor_bytes for part in parts),
+        tied.whole.extra.get("index_metadata") or {},
+    )
+    found = [problem for part in parts for problem in part.problems]
+    found += [*path_problems(path, overwrite=overwrite), *tied.problems]
+    return SavePlan(
+        path=path,
+        layout=Layout(parts[0].format, text, (), len(text)),
+        peak_bytes=max(part.peak_bytes for part in parts) + sum(len(p.header) for p in parts),
+        metadata=metadata,
+        overwrite=overwrite,
+        problems=tuple(dict.fromkeys(found)),
+        index=tied.whole,
+        aliases=tied.owners,
+        parts=tuple(parts),
+        stale=stale,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tied:
+    """Tensors to be written, after it was decided what becomes of those that are one."""
+
+    whole: TensorIndex
+    index: TensorIndex
+    """What is written: ``whole``, or without the keys that their owner stands for."""
+    owners: Mapping[str, str]
+    noted: bool
+    problems: tuple[PlanProblem, ...] = ()
+
+    def metadata(self, carried: dict[str, str]) -> dict[str, str]:
+        """The metadata with the note on aliases, where the format needs one."""
+        known = noted_in(carried.get(NOTE), self.whole)
+        if known is not None:  # what is said of tensors that are not saved would be wrong
+            del carried[NOTE]
+        owners = {**(known or {}), **(self.owners if self.noted else {})}
+        return {**carried, NOTE: note_of(owners)} if owners else carried
+
+
+def tie(
+    index: TensorIndex, format: str, aliases: Aliases | None, owners: Iterable[str] = ()
+) -> Tied:
+    """What of an index is written in a format. Raises SaveError for owners that do not fit."""
+    found = choose_owners(index, owners)
+    if not found or format == _SHARES_MEMORY:
+        return Tied(index, index, found, noted=False)
+    policy = default_policy(index) if aliases is None else aliases
+    notable = format in _NOTES
+    if policy is Aliases.FULL:
+        return Tied(index, index, found, noted=notable)
+    if not notable:
+        raise SaveError(
+            f"{format} files have no metadata to note in which keys stand for one tensor; write "
+            "all of them in full",
+            stage="plan",
+        )
+    kept = TensorIndex.of(
+        [_owned(s) for key, s in index.items() if key not in found],
+        format=index.format,
+        path=index.path,
+        metadata=index.metadata,
+        extra=index.extra,
+    )
+    problems = tuple(
+        PlanProblem(f"is the same tensor as {owner!r}, which is written once", key, blocking=False)
+        for key, owner in found.items()
+    )
+    return Tied(index, kept, found, noted=True, problems=problems)
+
+
+def _owned(snapshot: TensorSnapshot) -> TensorSnapshot:
+    return snapshot if snapshot.shared_with is None else replace(snapshot, shared_with=None)
 
 
 def lay_out(
@@ -109,14 +281,21 @@ def lay_out(
     path: Path | None = None,
 ) -> Layout:
     """Header, order and offsets in a format. Raises SaveError if there is no such format."""
-    for encoder in _ENCODERS:
-        if encoder.name == format:
-            return encoder.lay_out(index, carried_metadata(index, format, metadata))
-    known = ", ".join(encoder.name for encoder in _ENCODERS)
-    if format == "pytorch":
-        reason = "PyTorch files are read, not written; save as .safetensors instead"
-    else:
-        reason = f"no format that can be written is called {format!r}; known: {known}"
+    encoder = _encoder(format, path)
+    tied = tie(index, encoder.name, None)
+    about = tied.metadata(carried_metadata(index, encoder.name, metadata))
+    return encoder.lay_out(tied.index, about)
+
+
+def _encoder(format: str, path: Path | None) -> Encoder:
+    fitting = [encoder for encoder in _ENCODERS if encoder.name == format]
+    for encoder in fitting:
+        if path is not None and path.suffix.lower() in encoder.suffixes:
+            return encoder
+    if fitting:
+        return fitting[0]
+    known = ", ".join(dict.fromkeys(encoder.name for encoder in _ENCODERS))
+    reason = f"no format that can be written is called {format!r}; known: {known}"
     raise SaveError(reason, stage="plan", path=path)
 
 
@@ -126,11 +305,11 @@ def format_for(path: Path) -> str:
     for encoder in _ENCODERS:
         if suffix in encoder.suffixes:
             return encoder.name
-    known = " or ".join(s for encoder in _ENCODERS for s in encoder.suffixes)
+    known = " or ".join(encoder.suffixes[0] for encoder in _ENCODERS)
     if path.is_dir():
         reason = "the target is a folder; name a file in it"
-    elif suffix in _READ_ONLY_SUFFIXES:
-        reason = "PyTorch files are read, not written; save as .safetensors instead"
+    elif path.name.endswith(INDEX_SUFFIX):
+        reason = "an index of shards is written with a shard size; give one, or name a plain file"
     elif not suffix:
         reason = f"the name has no suffix that tells the format; end it in {known}"
     else:
@@ -182,8 +361,8 @@ def _parent_problems(folder: Path) -> tuple[PlanProblem, ...]:
 
 def peak_bytes(layout: Layout) -> int:
     """Bytes of memory that writing is expected to need at its worst moment."""
-    tensors = max((_read_bytes(e.snapshot.source, e.nbytes) for e in layout.entries), default=0)
-    return len(layout.header) + tensors
+    tensors = max((_read_bytes(e.snapshot.source, e.nbytes) for e in layout.blocks), default=0)
+    return len(layout.header) + sum(len(f.content) for f in layout.frames) + tensors
 
 
 def _read_bytes(source: TensorSource, nbytes: int) -> int:

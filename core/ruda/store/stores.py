@@ -23,10 +23,10 @@ from typing import Any, ClassVar, Self, TypedDict, Unpack
 import numpy as np
 
 from ruda import __version__
-from ruda.errors import FileAccessError, SaveError, SettingError
+from ruda.errors import FileAccessError, SettingError
 from ruda.nn import Module, ParamEntry
 from ruda.progress import SILENT, Monitor
-from ruda.store.adapt import ModuleAdapter, PyTorchToRuda
+from ruda.store.adapt import ModuleAdapter, PyTorchToRuda, RudaToPyTorch
 from ruda.store.applying import apply
 from ruda.store.collect import collect, without_variants
 from ruda.store.index import TensorIndex
@@ -38,7 +38,8 @@ from ruda.store.remap import KeyRemapper
 from ruda.store.result import ApplyResult
 from ruda.store.select import PathFilter, Predicate
 from ruda.store.snapshot import TensorSnapshot
-from ruda.store.writer import SaveResult, to_bytes, write
+from ruda.store.streaming import to_bytes
+from ruda.store.writer import SaveResult, write
 
 
 class StoreKeywords(TypedDict, total=False):
@@ -137,6 +138,9 @@ class ModuleStore:
         return replace(cls.defaults(), **given)
 
     def _with(self, **changes: Any) -> Self:
+        for name in changes:
+            if name in self.foreign:
+                raise SettingError(f"{type(self).__name__} has no option {name!r}")
         return replace(self, options=replace(self.options, **changes))
 
     # Builder methods: each returns a new store.
@@ -376,12 +380,12 @@ class SafetensorsStore(WritableStore):
         return replace(super().defaults(), metadata=_metadata_of("safetensors"))
 
 
-class PytorchStore(ModuleStore):
-    """PyTorch checkpoints, read without executing them; they cannot be saved."""
+class PytorchStore(WritableStore):
+    """PyTorch checkpoints, read without executing them; saved as a plain state dict."""
 
     format = "pytorch"
     _suffix = ".pt"
-    foreign = frozenset({"to_adapter", "overwrite", "metadata", "auto_extension", "zero_copy"})
+    foreign = frozenset({"metadata", "auto_extension", "zero_copy"})
 
     @classmethod
     def defaults(cls) -> StoreOptions:
@@ -389,6 +393,7 @@ class PytorchStore(ModuleStore):
         return replace(
             super().defaults(),
             from_adapter=PyTorchToRuda(),
+            to_adapter=RudaToPyTorch(),
             skip_enum_variants=True,
             map_indices_contiguous=True,
         )
@@ -396,15 +401,6 @@ class PytorchStore(ModuleStore):
     def with_top_level_key(self, key: str) -> Self:
         """Take the weights from this entry of the checkpoint, such as ``state_dict``."""
         return self._with(top_level_key=key)
-
-    def collect_from(self, module: Module, *, monitor: Monitor = SILENT) -> SaveResult:
-        """Refuse: raises SaveError."""
-        raise SaveError(
-            "PyTorch files are read, not written; save with SafetensorsStore and "
-            "with_to_adapter(RudaToPyTorch()), which PyTorch opens too",
-            stage="plan",
-            path=self.path,
-        )
 
 
 @dataclass(frozen=True, slots=True)

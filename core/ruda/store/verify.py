@@ -1,7 +1,9 @@
 """Reading a written file back with code that is not ours, and comparing it with what was meant.
 
-safetensors files are parsed by the official library; Rudapack files by a second, small reader that
-shares nothing with the encoder. Values are compared by their sha256, one tensor at a time.
+safetensors files are parsed by the official library, NumPy's by NumPy, PyTorch's by Python's own
+zip and pickle modules (an unpickler that knows nothing but what a state dict needs); Rudapack files
+by a second, small reader that shares nothing with the encoder. Values are compared by their
+sha256, one tensor at a time.
 """
 
 from __future__ import annotations
@@ -10,56 +12,38 @@ import hashlib
 import json
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import cbor2
+import numpy as np
 
 from ruda.errors import SaveError
 from ruda.progress import SILENT, Monitor, Progress
-from ruda.store.layout import PlannedTensor
+from ruda.store._verify_pytorch import read_pytorch
+from ruda.store.found import FoundFile, FoundTensor
+from ruda.store.layout import Layout, PlannedTensor
 from ruda.tensor import DType
 
 READ_BYTES = 1 << 20
 _RUDAPACK_MAGIC = b"NRUB\x01\x00"
 
 
-@dataclass(frozen=True, slots=True)
-class FoundTensor:
-    """One tensor as an independent reader sees it; ``offset`` counts from the file's start."""
-
-    key: str
-    dtype: DType | None
-    shape: tuple[int, ...]
-    offset: int
-    nbytes: int
-    param_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FoundFile:
-    """What an independent reader finds in a file."""
-
-    tensors: tuple[FoundTensor, ...]
-    metadata: Mapping[str, str]
-    scalars: Mapping[str, Any] = field(default_factory=dict)
-
-
 def verify_file(
     path: Path,
-    format: str,
-    entries: Sequence[PlannedTensor],
+    layout: Layout,
     digests: Mapping[str, str],
     *,
     metadata: Mapping[str, str],
     scalars: Mapping[str, Any] | None = None,
     monitor: Monitor = SILENT,
 ) -> None:
-    """Compare a file with what was planned and with the sha256 that each tensor should have.
+    """Compare a file with what was planned and with the sha256 that each block should have.
 
     Raises SaveError (stage ``verify``) naming the first difference, and Cancelled.
     """
+    format = layout.format
     read = _READERS.get(format)
     if read is None:
         raise _differs(f"{format} files cannot be verified")
@@ -67,17 +51,31 @@ def verify_file(
         found = read(path)
     except Exception as error:
         raise _differs(f"the written file cannot be read back: {error}") from error
-    if dict(metadata) != dict(found.metadata):
+    if found.metadata is not None and dict(metadata) != dict(found.metadata):
         raise _differs(f"metadata {dict(found.metadata)} was read back, not {dict(metadata)}")
     if format == "rudapack" and _text(scalars or {}) != _text(found.scalars):
         raise _differs(f"scalars {dict(found.scalars)} were read back, not {dict(scalars or {})}")
-    planned = {entry.key: entry for entry in entries}
-    if {t.key for t in found.tensors} != set(planned):
-        wrong = sorted({t.key for t in found.tensors} ^ set(planned))[0]
-        raise _differs(f"{wrong!r} is on one side only after reading back")
-    for tensor in found.tensors:
+    tensors = found.tensors
+    if not found.has_keys:
+        tensors = tuple(replace(t, key=e.key) for t, e in zip(tensors, layout.entries, strict=True))
+    planned = _paired(tensors, layout.entries)
+    for tensor in tensors:
         _compare_header(tensor, planned[tensor.key], keeps_ids=format == "rudapack")
-    _compare_values(path, found.tensors, digests, monitor)
+    blocks = tensors
+    if found.blocks is not None:
+        blocks = found.blocks
+        _paired(blocks, layout.blocks)
+    _compare_values(path, blocks, digests, monitor)
+
+
+def _paired(
+    found: Sequence[FoundTensor], planned: Sequence[PlannedTensor]
+) -> dict[str, PlannedTensor]:
+    by_key = {entry.key: entry for entry in planned}
+    if {t.key for t in found} != set(by_key) or len(found) != len(by_key):
+        wrong = sorted({t.key for t in found} ^ set(by_key))
+        raise _differs(f"{(wrong or ['a key'])[0]!r} is on one side only after reading back")
+    return by_key
 
 
 def _differs(fact: str) -> SaveError:
@@ -98,6 +96,8 @@ def _compare_header(found: FoundTensor, planned: PlannedTensor, *, keeps_ids: bo
         raise _differs(
             f"{found.key!r} has dtype {found.dtype} after reading back, not {planned.dtype}"
         )
+    if found.strides != planned.strides or found.offset != planned.offset:
+        raise _differs(f"{found.key!r} lies elsewhere after reading back")
     if keeps_ids and found.param_id != planned.snapshot.param_id:
         raise _differs(f"{found.key!r} has another parameter id after reading back")
 
@@ -175,7 +175,7 @@ def _read_rudapack(path: Path) -> FoundFile:
     ]
     found.sort(key=lambda t: t.offset)
     scalars = document.get("scalars", {})
-    return FoundFile(tuple(found), document.get("metadata", {}), scalars)
+    return FoundFile(tuple(found), document.get("metadata", {}), scalars=scalars)
 
 
 def _rudapack_dtype(spelled: Any) -> DType | None:
@@ -187,7 +187,40 @@ def _rudapack_dtype(spelled: Any) -> DType | None:
     return DType.BOOL_U32 if detail == "U32" else DType.BOOL
 
 
+def _read_numpy(path: Path) -> FoundFile:
+    """NumPy reads every array, one at a time; the archive's directory says where they lie."""
+    with open(path, "rb") as file:
+        alone = file.read(6) == b"\x93NUMPY"
+    if alone:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        return FoundFile((_array_found("", array, int(array.offset)),), None, has_keys=False)
+    found = []
+    with np.load(path, allow_pickle=False) as archive, open(path, "rb") as file:
+        for name in archive.zip.namelist():
+            array = archive[name]  # NumPy reads all of it, and Python checks its checksum
+            data = _member_start(file, archive.zip.getinfo(name).header_offset)
+            size = archive.zip.getinfo(name).file_size
+            key = name.removesuffix(".npy")
+            found.append(_array_found(key, array, data + size - array.nbytes))
+    return FoundFile(tuple(found), None)
+
+
+def _array_found(key: str, array: np.ndarray[Any, Any], offset: int) -> FoundTensor:
+    dtype = DType.from_numpy(array.dtype)
+    if not array.flags.c_contiguous:
+        raise ValueError(f"{key!r} is not row-major")
+    return FoundTensor(key, dtype, tuple(array.shape), offset, array.nbytes)
+
+
+def _member_start(file: BinaryIO, header: int) -> int:
+    file.seek(header)
+    name_size, extra_size = struct.unpack("<26xHH", file.read(30))
+    return int(header + 30 + name_size + extra_size)
+
+
 _READERS: dict[str, Callable[[Path], FoundFile]] = {
+    "numpy": _read_numpy,
+    "pytorch": read_pytorch,
     "rudapack": _read_rudapack,
     "safetensors": _read_safetensors,
 }

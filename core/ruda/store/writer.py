@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from ruda.errors import SaveError
-from ruda.progress import SILENT, Monitor, Progress
-from ruda.store._sibling import Replace, Sibling, put_new
+from ruda.progress import SILENT, Monitor
+from ruda.store._disk import put_new
+from ruda.store._set_commit import commit
+from ruda.store._sibling import Replace, Sibling
+from ruda.store.aliases import Aliases
 from ruda.store.index import TensorIndex
-from ruda.store.layout import PIECE_BYTES, Layout, PlannedTensor, PlanProblem
+from ruda.store.layout import PlanProblem
 from ruda.store.plan import SavePlan, path_problems, plan_save
-from ruda.store.transforms import counts_of
+from ruda.store.streaming import Record, Stream, Tally
+from ruda.store.uri import Place
 from ruda.store.verify import verify_file
 from ruda.tensor import CastCounts
-
-_ZEROS = bytes(1 << 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,10 @@ class SaveResult:
     """Digest of each tensor's bytes; filled when verifying."""
     casts: Mapping[str, CastCounts] = field(default_factory=dict)
     warnings: tuple[PlanProblem, ...] = ()
+    parts: tuple[Path, ...] = ()
+    """The shards, where the tensors were spread over several files."""
+    stale: tuple[Path, ...] = ()
+    """Files of an earlier set that lie beside and belong to no set any more; yours to remove."""
 
 
 def save(
@@ -45,11 +49,26 @@ def save(
     format: str | None = None,
     metadata: Mapping[str, str] | None = None,
     overwrite: bool = False,
+    aliases: Aliases | None = None,
+    owners: Iterable[str] = (),
+    shard_size: int | None = None,
     verify: bool = False,
     monitor: Monitor = SILENT,
 ) -> SaveResult:
-    """Plan and write in one call. Raises SaveError; the old file is whole in any case."""
-    plan = plan_save(index, path, format=format, metadata=metadata, overwrite=overwrite)
+    """Plan and write in one call, with the options of both.
+
+    Raises SaveError; the old file is whole in any case.
+    """
+    plan = plan_save(
+        index,
+        path,
+        format=format,
+        metadata=metadata,
+        overwrite=overwrite,
+        aliases=aliases,
+        owners=owners,
+        shard_size=shard_size,
+    )
     return write(plan, verify=verify, monitor=monitor)
 
 
@@ -66,133 +85,74 @@ def write(
 
     The bytes go to a temporary file beside the target, are synced, read back by an independent
     reader if ``verify`` is set, and take the target's place in one step. Whatever fails or stops
-    before that leaves the old file as it was and no temporary file. ``release`` is called when
-    the system refuses to replace a file that is in use, before the next attempt.
+    before that leaves the old file as it was and no temporary file. The files of a set take their
+    places together: none before all are complete, and what is interrupted then is finished by the
+    next save or opening. ``release`` is called when the system refuses to replace a file that is
+    in use, before the next attempt.
 
     Raises SaveError with its stage, Cancelled, and the StoreError of a source that cannot be read.
     """
     plan.require_writable()
     target = Path(os.path.realpath(plan.path))
     _require_space(plan, target.parent)
+    place = replace or (os.replace if plan.overwrite else put_new)
+    files = (*plan.parts, plan) if plan.parts else (plan,)
+    tally = Tally(plan.file_size, monitor)
+    records: list[Record] = []
     try:
-        with Sibling(target) as sibling:
-            record = _fill(plan, sibling, monitor, digests=verify)
-            if verify:
-                _verify(plan, sibling.path, record.sha256, monitor)
+        with ExitStack() as stack:
+            siblings = []
+            for part in files:
+                sibling = stack.enter_context(Sibling(Path(os.path.realpath(part.path))))
+                records.append(_fill(part, sibling, tally, digests=verify))
+                if verify and part.entries:
+                    _verify(part, sibling.path, records[-1].sha256, monitor)
+                siblings.append(sibling)
             monitor.check()  # the last moment to stop
-            _require_same_target(plan)
-            place = replace or (os.replace if plan.overwrite else put_new)
-            sibling.rename_over(release=_releaser(plan, release), replace=place, sleep=sleep)
+            for part in files:
+                _require_same_target(part)
+            commit(siblings, release=_releaser(plan, release), replace=place, sleep=sleep)
     except SaveError as error:
         if error.path is not None:
             raise
         raise SaveError(
             f"{error.message}; {_aftermath(target)}", stage=error.stage, path=plan.path
         ) from error
-    return SaveResult(plan.path, plan.file_size, verify, record.sha256, record.casts, plan.warnings)
+    return SaveResult(
+        plan.path,
+        plan.file_size,
+        verify,
+        _digests(plan, records),
+        {key: counts for record in records for key, counts in record.casts.items()},
+        plan.warnings,
+        tuple(part.path for part in plan.parts),
+        plan.stale,
+    )
 
 
-def to_bytes(layout: Layout, *, monitor: Monitor = SILENT) -> bytes:
-    """The whole file in memory, byte for byte as ``write`` would make it."""
-    sink = io.BytesIO()
-    _Stream(sink, layout.file_size, monitor).write_all(layout.header, layout.entries)
-    return sink.getvalue()
+def _digests(plan: SavePlan, records: list[Record]) -> dict[str, str]:
+    """Digest by key; a tensor that another stands for has the digest of that one."""
+    found = {key: digest for record in records for key, digest in record.sha256.items()}
+    if found:
+        found.update((key, found[owner]) for key, owner in plan.aliases.items() if owner in found)
+    return found
 
 
-@dataclass(slots=True)
-class _Record:
-    """What is learned of the tensors while they pass by."""
-
-    sha256: dict[str, str] = field(default_factory=dict)
-    casts: dict[str, CastCounts] = field(default_factory=dict)
-
-
-class _Sink(Protocol):
-    def write(self, piece: bytes | memoryview, /) -> object: ...
-
-
-class _Stream:
-    """Writes header, tensors and zeros to one sink, counting every byte."""
-
-    def __init__(
-        self, sink: _Sink, file_size: int, monitor: Monitor, *, digests: bool = False
-    ) -> None:
-        self.position = 0
-        self.record = _Record()
-        self._sink = sink
-        self._size = file_size
-        self._monitor = monitor
-        self._digests = digests
-
-    def write_all(self, header: bytes, entries: tuple[PlannedTensor, ...]) -> None:
-        self._put(header)
-        for entry in entries:
-            self._pad_to(entry.offset)
-            self._put_tensor(entry)
-        self._pad_to(self._size)
-
-    def _put_tensor(self, entry: PlannedTensor) -> None:
-        digest = hashlib.sha256() if self._digests else None
-        got = 0
-        for chunk in entry.snapshot.chunks(PIECE_BYTES):
-            self._monitor.check()
-            got += len(chunk)
-            if got > entry.nbytes:
-                break
-            self._put(chunk)
-            if digest is not None:
-                digest.update(chunk)
-            self._monitor.report(Progress(self.position, self._size, "bytes"))
-        if got != entry.nbytes:
-            raise SaveError(
-                f"{entry.key!r} gave {got} bytes{' or more' * (got > entry.nbytes)}, "
-                f"but its shape and dtype need {entry.nbytes}",
-                stage="write",
-            )
-        self._note(entry, digest.hexdigest() if digest else None)
-
-    def _note(self, entry: PlannedTensor, digest: str | None) -> None:
-        if digest is not None:
-            self.record.sha256[entry.key] = digest
-        counts = counts_of(entry.snapshot)
-        if counts is not None:
-            self.record.casts[entry.key] = counts
-
-    def _pad_to(self, offset: int) -> None:
-        while self.position < offset:
-            self._put(_ZEROS[: offset - self.position])
-
-    def _put(self, piece: bytes | memoryview) -> None:
-        try:
-            self._sink.write(piece)
-        except OSError as error:
-            raise self.failure(error) from error
-        self.position += len(piece)
-
-    def failure(self, error: OSError) -> SaveError:
-        """The error of a disk that does not take the bytes."""
-        return SaveError(
-            f"writing stopped near byte {self.position} of {self._size}: {error.strerror or error}",
-            stage="write",
-        )
-
-
-def _fill(plan: SavePlan, sibling: Sibling, monitor: Monitor, *, digests: bool) -> _Record:
-    stream = _Stream(sibling, plan.file_size, monitor, digests=digests)
-    monitor.check()
-    stream.write_all(plan.header, plan.entries)
+def _fill(plan: SavePlan, sibling: Sibling, tally: Tally, *, digests: bool) -> Record:
+    stream = Stream(sibling, plan.layout, tally, digests=digests)
+    stream.write_all()
     try:
         sibling.finish(forget=digests)
     except OSError as error:
         raise stream.failure(error) from error
+    tally.before += stream.position
     return stream.record
 
 
 def _verify(plan: SavePlan, path: Path, digests: Mapping[str, str], monitor: Monitor) -> None:
     verify_file(
         path,
-        plan.format,
-        plan.entries,
+        plan.layout,
         digests,
         metadata=plan.metadata,
         scalars=plan.index.extra.get("scalars"),
@@ -233,7 +193,9 @@ def _releaser(plan: SavePlan, release: Callable[[], None] | None) -> Callable[[]
     return drop
 
 
-def _same_file(one: Path, other: Path) -> bool:
+def _same_file(one: Place, other: Path) -> bool:
+    if not isinstance(one, Path):
+        return False
     try:
         return os.path.samefile(one, other)
     except OSError:

@@ -77,7 +77,7 @@ def test_tensors_that_are_left_out_are_counted(tmp_path):
 WRITABLE = [
     pytest.param("safetensors", True, id="safetensors"),
     pytest.param("rudapack", True, id="rudapack"),
-    pytest.param("pytorch", False, id="pytorch"),
+    pytest.param("pytorch", True, id="pytorch"),
     pytest.param("other", False, id="unknown"),
 ]
 

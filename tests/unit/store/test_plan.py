@@ -77,8 +77,7 @@ NO_FORMAT = [
     ),
     pytest.param("m.txt", None, r"\.txt stands for no format that can be", id="unknown"),
     pytest.param("folder.x", None, r"the target is a folder; name a file in it", id="folder"),
-    pytest.param("m.pth", None, r"PyTorch files are read, not written; save as", id="pytorch"),
-    pytest.param("m.bpk", "pytorch", r"PyTorch files are read, not written", id="given pytorch"),
+    pytest.param("m.safetensors.index.json", None, r"written with a shard size; give", id="index"),
     pytest.param("m.bpk", "zip", r"no format .* 'zip'; known: rudapack, safetensors", id="given"),
 ]
 

@@ -13,7 +13,8 @@ import pytest
 
 from ruda.errors import SaveError
 from ruda.store import save
-from ruda.store._sibling import Sibling, put_new, remove_stale, replace_file
+from ruda.store._disk import put_new
+from ruda.store._sibling import Sibling, remove_stale, replace_file
 from ruda.store.formats.rudapack import RudapackFormat
 from ruda.store.index import TensorIndex
 from ruda.store.snapshot import TensorSnapshot

@@ -172,7 +172,7 @@ DEFAULTS = [
 def test_defaults(cls, adapter, skip, contiguous, extension):
     options = cls.from_file("m").options
     assert options.from_adapter == adapter
-    assert options.to_adapter is None
+    assert options.to_adapter == (None if adapter is None else RudaToPyTorch())
     assert options.skip_enum_variants is skip
     assert options.map_indices_contiguous is contiguous
     assert options.auto_extension is extension
@@ -184,7 +184,7 @@ def test_defaults(cls, adapter, skip, contiguous, extension):
 UNKNOWN = [
     pytest.param(RudapackStore, "top_level_key", id="rudapack"),
     pytest.param(SafetensorsStore, "auto_extension", id="safetensors"),
-    pytest.param(PytorchStore, "overwrite", id="pytorch"),
+    pytest.param(PytorchStore, "metadata", id="pytorch"),
     pytest.param(PytorchStore, "overwite", id="misspelt"),
 ]
 
@@ -495,9 +495,17 @@ def test_every_store_opens_what_the_content_says(cases):
     assert len(RudapackStore.from_bytes(path.read_bytes()).keys()) == 18
 
 
-def test_pytorch_files_are_not_written(tmp_path):
-    with pytest.raises(
-        SaveError, match=r"m\.pt: PyTorch files are read, not written; save with SafetensorsStore"
-    ) as caught:
-        Net().save_into(PytorchStore.from_file(tmp_path / "m.pt"))
-    assert caught.value.stage == "plan"
+def test_pytorch_files_have_the_names_and_layouts_of_pytorch(tmp_path):
+    model, other = Net(seed=1), Net()
+    store = PytorchStore.from_file(tmp_path / "m.pt")
+    model.save_into(store)
+    with open_store(tmp_path / "m.pt") as index:
+        assert index["fc.weight"].shape == (3, 2)
+        assert "norm.weight" in index
+    other.load_from(store)
+    assert values(other) == values(model)
+
+
+def test_metadata_has_no_place_in_a_pytorch_file(tmp_path):
+    with pytest.raises(SettingError, match="PytorchStore has no option 'metadata'"):
+        PytorchStore.from_file(tmp_path / "m.pt").metadata("a", "b")

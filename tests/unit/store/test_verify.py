@@ -10,6 +10,7 @@ from ruda.nn import ParamId
 from ruda.progress import Cancelled
 from ruda.store import plan_save, write
 from ruda.store.index import TensorIndex
+from ruda.store.layout import Layout
 from ruda.store.snapshot import ArraySource, TensorSnapshot
 from ruda.store.verify import verify_file
 from ruda.tensor import DType
@@ -43,8 +44,7 @@ class Written:
     def verify(self, **options):
         verify_file(
             self.path,
-            self.plan.format,
-            list(self.entries.values()),
+            replace(self.plan.layout, entries=tuple(self.entries.values())),
             self.digests,
             metadata=self.metadata,
             scalars=self.scalars,
@@ -148,8 +148,8 @@ def test_another_kind_of_file_does_not_pass(packed):
 
 
 def test_a_format_without_a_second_reader(tmp_path):
-    with pytest.raises(SaveError, match=r"npz files cannot be verified"):
-        verify_file(tmp_path / "m.npz", "npz", [], {}, metadata={})
+    with pytest.raises(SaveError, match=r"other files cannot be verified"):
+        verify_file(tmp_path / "m.x", Layout("other", b"", (), 0), {}, metadata={})
 
 
 class Stopped:

@@ -17,7 +17,7 @@ from ruda.store.index import TensorIndex
 from ruda.store.layout import PlannedTensor
 from ruda.store.plan import lay_out
 from ruda.store.snapshot import ArraySource, TensorSnapshot
-from ruda.store.writer import to_bytes
+from ruda.store.streaming import to_bytes
 from ruda.tensor import DType
 
 

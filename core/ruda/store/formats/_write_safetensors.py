@@ -17,6 +17,8 @@ from ruda.store.layout import (
     PlannedTensor,
     PlanProblem,
     alias_problems,
+    counts_pairs,
+    id_problems,
     size_problem,
     text_problem,
 )
@@ -70,17 +72,9 @@ def _tag(dtype: DType) -> str | None:
 
 def _shape(snapshot: TensorSnapshot) -> tuple[int, ...]:
     """The shape in single elements; PyTorch counts pairs of f4 in the last axis."""
-    if _counts_pairs(snapshot):
+    if counts_pairs(snapshot):
         return (*snapshot.shape[:-1], 2 * snapshot.shape[-1])
     return snapshot.shape
-
-
-def _counts_pairs(snapshot: TensorSnapshot) -> bool:
-    return (
-        snapshot.dtype is DType.F4_E2M1
-        and snapshot.shape != ()
-        and snapshot.nbytes == snapshot.numel > 0
-    )
 
 
 def _ordered(snapshots: list[TensorSnapshot], index: TensorIndex) -> list[TensorSnapshot]:
@@ -128,24 +122,7 @@ def _problems(index: TensorIndex, metadata: Mapping[str, str]) -> list[PlanProbl
                 blocking=False,
             )
         )
-    ids = sum(s.param_id is not None for s in index.values())
-    if ids:
-        found.append(
-            PlanProblem(
-                f"the parameter ids ({ids}) are not carried over: "
-                "safetensors has no place for them",
-                blocking=False,
-            )
-        )
-    scalars = index.extra.get("scalars")
-    if scalars:
-        found.append(
-            PlanProblem(
-                f"the scalars ({len(scalars)}) are not carried over: "
-                "safetensors has no place for them",
-                blocking=False,
-            )
-        )
+    found.extend(id_problems(index, "safetensors"))
     return found
 
 
@@ -172,7 +149,7 @@ def _tensor_problems(snapshot: TensorSnapshot) -> list[PlanProblem]:
         found.append(
             PlanProblem("flex32 is written as F32, which holds the same values", key, False)
         )
-    wrong = None if _counts_pairs(snapshot) else size_problem(snapshot)
+    wrong = None if counts_pairs(snapshot) else size_problem(snapshot)
     if wrong:
         found.append(wrong)
     return found

@@ -14,6 +14,7 @@ from typing import Any
 
 from ruda.errors import FileAccessError, HeaderError, UnknownFormatError
 from ruda.progress import SILENT, Monitor, track
+from ruda.store._set_journal import finish_interrupted, is_pending
 from ruda.store.index import TensorIndex
 from ruda.store.remote import is_there, open_bytes
 from ruda.store.snapshot import TensorSnapshot
@@ -65,6 +66,7 @@ def open_sharded(index: Place, opener: Opener, *, monitor: Monitor = SILENT) -> 
     ``opener`` opens one shard. ``extra`` has ``index_metadata``; ``shards`` their paths.
     Raises HeaderError for an index that is wrong, FileAccessError for a shard that is not there.
     """
+    finished = _finish_interrupted(index)
     listed, about = _read(index)
     shards = [index.with_name(name) for name in dict.fromkeys(listed.values())]
     opened: list[TensorIndex] = []
@@ -77,6 +79,7 @@ def open_sharded(index: Place, opener: Opener, *, monitor: Monitor = SILENT) -> 
                 )
             opened.append(opener(shard))
         snapshots, notes = _joined(index, listed, shards, opened)
+        notes = (*finished, *notes)
         return TensorIndex.of(
             snapshots,
             format=opened[0].format if opened else "safetensors",
@@ -92,6 +95,28 @@ def open_sharded(index: Place, opener: Opener, *, monitor: Monitor = SILENT) -> 
         for each in opened:
             each.close()
         raise
+
+
+def _finish_interrupted(index: Place) -> tuple[str, ...]:
+    """Put a set in place whose save was interrupted at that very step, and say so.
+
+    Raises FileAccessError while another process is doing it, or where the folder does not let us:
+    the files are partly of the old set and partly of the new one then.
+    """
+    if not isinstance(index, Path) or not is_pending(index):
+        return ()
+    try:
+        done = finish_interrupted(index.parent)
+    except OSError as error:
+        raise FileAccessError(
+            "half of the set was replaced when its save was interrupted, and the rest cannot be "
+            f"put in place: {error.strerror or error}",
+            path=index,
+        ) from error
+    if is_pending(index):
+        raise FileAccessError("the set is just being replaced; open it in a moment", path=index)
+    listed = ", ".join(done[:3]) + (" …" if len(done) > 3 else "")
+    return (f"the save of this set had been interrupted and is finished now: {listed}",)
 
 
 def _read(index: Place) -> tuple[dict[str, str], dict[str, Any]]:

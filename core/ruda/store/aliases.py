@@ -1,0 +1,178 @@
+r"""Which tensors are one and the same memory, and what a file that has no aliases does about it.
+
+A checkpoint may hold one tensor under two keys (tied weights), or views of one storage. PyTorch
+files keep that. The other formats have one place per key: there, either every key is written in
+full, or the *owner* only, and the metadata entry ``aliases`` says which other keys stand for it::
+
+    {"aliases": "{\"lm_head.weight\": \"wte.weight\"}"}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from ruda.errors import SaveError
+from ruda.store.collect import ParamSource
+from ruda.store.filerange import FileRange
+from ruda.store.formats._torch_rebuild import element_bytes
+from ruda.store.formats._torch_source import ViewSource
+from ruda.store.index import TensorIndex
+from ruda.store.mapped import MappedRange
+from ruda.store.snapshot import ArraySource, TensorSnapshot, TensorSource
+from ruda.store.transforms import CastSource, TransposedSource
+
+NOTE = "aliases"
+"""Metadata entry that maps aliases to owners, as a JSON object of texts."""
+
+
+class Aliases(Enum):
+    """What is written for keys that stand for one tensor, where the format has no aliases."""
+
+    FULL = "full"
+    """Every key in full: any reader finds all of them."""
+    ONCE = "once"
+    """The owner only; Ruda finds the others by the note in the metadata."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Where values lie: bytes ``start`` to ``stop`` of a memory; strides count elements."""
+
+    memory: Hashable
+    start: int
+    stop: int
+    strides: tuple[int, ...] | None = None
+
+
+def extent_of(snapshot: TensorSnapshot) -> Extent | None:
+    """Where the values come from; None where that cannot be told or there are none."""
+    source = snapshot.source
+    if not snapshot.nbytes:
+        return None
+    if isinstance(source, ViewSource) and not source.big_endian and not source.ref.bits:
+        ref = source.ref
+        item = element_bytes(ref.dtype)
+        start = ref.offset * item
+        return Extent(id(source.storage), start, start + ref.span * item, ref.strides)
+    memory = _identity(source)
+    return None if memory is None else Extent(memory, 0, snapshot.nbytes)
+
+
+def _identity(source: TensorSource) -> Hashable | None:
+    """Equal for two sources that are sure to give the same values."""
+    if isinstance(source, ParamSource):
+        return id(source.param)
+    if isinstance(source, ArraySource):
+        array = source.array
+        place = array.__array_interface__["data"][0]
+        return (place, array.shape, array.strides, array.dtype.str)
+    if isinstance(source, MappedRange):
+        source = source.range
+    if isinstance(source, FileRange):
+        return (id(source.file), source.offset, source.nbytes)
+    if isinstance(source, ViewSource):
+        ref = source.ref
+        view = (ref.offset, ref.shape, ref.strides, ref.bits)
+        return (id(source.storage), source.big_endian, view)
+    if isinstance(source, CastSource | TransposedSource):
+        inner = _identity(source.source)
+        step = source.shape if isinstance(source, TransposedSource) else source.after
+        return None if inner is None else (step, inner)
+    return None
+
+
+def alias_groups(index: TensorIndex) -> tuple[tuple[str, ...], ...]:
+    """Keys that stand for one tensor, two or more in a group, in the order of the index.
+
+    Only tensors that are said to share memory are looked at, and only those are one that have
+    shape, dtype and every value in common: a slice or a transposed view is a tensor of its own.
+    """
+    if not any(s.shared_with is not None for s in index.values()):
+        return ()
+    groups: dict[Hashable, list[str]] = {}
+    for key, snapshot in index.items():
+        extent = extent_of(snapshot)
+        if extent is not None:
+            groups.setdefault((extent, snapshot.dtype, snapshot.shape), []).append(key)
+    return tuple(tuple(keys) for keys in groups.values() if len(keys) > 1)
+
+
+def choose_owners(index: TensorIndex, owners: Iterable[str] = ()) -> dict[str, str]:
+    """Owner by alias. The owner is the key in ``owners``, else the first of its group.
+
+    Raises SaveError (stage ``plan``) for an owner that is no key, or two of one group.
+    """
+    wanted = tuple(dict.fromkeys(owners))
+    for key in wanted:
+        if key not in index:
+            raise SaveError(
+                f"{key!r} shall own shared values, but there is no such tensor", stage="plan"
+            )
+    found: dict[str, str] = {}
+    for group in alias_groups(index):
+        named = [key for key in wanted if key in group]
+        if len(named) > 1:
+            raise SaveError(
+                f"{named[0]!r} and {named[1]!r} are one tensor, which has one owner", stage="plan"
+            )
+        owner = named[0] if named else group[0]
+        found.update((key, owner) for key in group if key != owner)
+    return found
+
+
+def default_policy(index: TensorIndex) -> Aliases:
+    """What an index is saved with unless told: as it was found in a file without aliases."""
+    noted = index.format not in ("pytorch", "module") and NOTE in index.metadata
+    return Aliases.ONCE if noted else Aliases.FULL
+
+
+def note_of(owners: Mapping[str, str]) -> str:
+    """The metadata entry that tells the owner of each alias."""
+    return json.dumps(dict(sorted(owners.items())), ensure_ascii=False, separators=(",", ":"))
+
+
+def noted_in(text: str | None, index: TensorIndex) -> dict[str, str] | None:
+    """Owner by alias of a note, of those that are both in the index; None if it is no note."""
+    found = None if text is None else _parsed(text)
+    if found is None:
+        return None
+    return {key: owner for key, owner in found.items() if key in index and owner in index}
+
+
+def _parsed(text: str) -> dict[str, str] | None:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(found, dict) and all(isinstance(owner, str) for owner in found.values()):
+        return found
+    return None
+
+
+def with_noted_aliases(index: TensorIndex) -> TensorIndex:
+    """The index with the keys that were written once, as its metadata says.
+
+    A note that cannot be understood, or whose owner is missing, adds a note to ``index.notes``
+    and no tensor. Keys that are in the file stay as they are.
+    """
+    text = index.metadata.get(NOTE)
+    if text is None:
+        return index
+    noted = _parsed(text)
+    if noted is None:
+        return replace(index, notes=(*index.notes, "the metadata entry 'aliases' is no alias list"))
+    absent = {key: owner for key, owner in noted.items() if key not in index}
+    lost = [key for key, owner in absent.items() if owner not in index]
+    notes = [f"{key!r} stands for {absent[key]!r}, which is not in the file" for key in lost[:3]]
+    added = {
+        key: replace(index[owner], key=key, shared_with=owner)
+        for key, owner in absent.items()
+        if owner in index
+    }
+    if not added and not notes:
+        return index
+    snapshots = {**index.snapshots, **added} if added else index.snapshots
+    return replace(index, snapshots=snapshots, notes=(*index.notes, *notes))

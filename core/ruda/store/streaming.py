@@ -1,0 +1,174 @@
+"""The bytes of a layout on their way into a file: counted, checked, and summed while they pass."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from heapq import merge
+from typing import Protocol
+
+from ruda.errors import SaveError
+from ruda.progress import SILENT, Monitor, Progress
+from ruda.store.layout import PIECE_BYTES, Frame, Layout, PlannedTensor
+from ruda.store.transforms import counts_of
+from ruda.tensor import CastCounts
+
+_ZEROS = bytes(1 << 16)
+
+
+@dataclass(slots=True)
+class Record:
+    """What is learned of the tensors while they pass by."""
+
+    sha256: dict[str, str] = field(default_factory=dict)
+    casts: dict[str, CastCounts] = field(default_factory=dict)
+
+
+class Sink(Protocol):
+    """Where the bytes go."""
+
+    def write(self, piece: bytes | memoryview, /) -> object:
+        """Append bytes. Raises OSError."""
+
+    def patch(self, offset: int, piece: bytes) -> None:
+        """Replace bytes that were written before. Raises OSError."""
+
+
+class MemorySink:
+    """Bytes in memory."""
+
+    def __init__(self) -> None:
+        self.bytes = io.BytesIO()
+
+    def write(self, piece: bytes | memoryview) -> None:
+        """Append bytes."""
+        self.bytes.write(piece)
+
+    def patch(self, offset: int, piece: bytes) -> None:
+        """Replace bytes that were written before."""
+        self.bytes.getbuffer()[offset : offset + len(piece)] = piece
+
+
+@dataclass(slots=True)
+class Tally:
+    """Progress over all the files of one save."""
+
+    total: int
+    monitor: Monitor = SILENT
+    before: int = 0
+
+
+class Stream:
+    """Writes header, frames, tensors and zeros to one sink, counting every byte.
+
+    A frame whose checksum is not known yet is written without it and patched at the end.
+    """
+
+    def __init__(self, sink: Sink, layout: Layout, tally: Tally, *, digests: bool = False) -> None:
+        self.position = 0
+        self.record = Record()
+        self._sink = sink
+        self._layout = layout
+        self._tally = tally
+        self._digests = digests
+        self._sums: dict[str, int] = {}
+        self._late: list[Frame] = []
+
+    def write_all(self) -> None:
+        """Every byte of the layout. Raises SaveError, Cancelled, and what a source raises."""
+        layout = self._layout
+        self._tally.monitor.check()
+        self._put(layout.header)
+        parts: tuple[Iterable[Frame | PlannedTensor], ...] = (layout.frames, layout.blocks)
+        for part in merge(*parts, key=_offset):
+            self._pad_to(part.offset)
+            if isinstance(part, Frame):
+                self._put_frame(part)
+            else:
+                self._put_tensor(part)
+        self._pad_to(layout.file_size)
+        self._patch()
+
+    def _put_frame(self, frame: Frame) -> None:
+        known = None if frame.checksum_of is None else self._sums.get(frame.checksum_of)
+        if known is not None:
+            self._put(frame.sealed(known))
+            return
+        if frame.checksum_of is not None:
+            self._late.append(frame)
+        self._put(frame.content)
+
+    def _patch(self) -> None:
+        try:
+            for frame in self._late:
+                checksum = self._sums[frame.checksum_of or ""]
+                self._sink.patch(frame.offset + frame.place, checksum.to_bytes(4, "little"))
+        except OSError as error:
+            raise self.failure(error) from error
+
+    def _put_tensor(self, entry: PlannedTensor) -> None:
+        digest = hashlib.sha256() if self._digests else None
+        sums = self._layout.checksums
+        checksum = None if sums is None else sums[entry.key]
+        monitor, tally = self._tally.monitor, self._tally
+        got = 0
+        for chunk in entry.snapshot.chunks(PIECE_BYTES):
+            monitor.check()
+            got += len(chunk)
+            if got > entry.nbytes:
+                break
+            self._put(chunk)
+            if digest is not None:
+                digest.update(chunk)
+            if checksum is not None:
+                checksum = zlib.crc32(chunk, checksum)
+            monitor.report(Progress(tally.before + self.position, tally.total, "bytes"))
+        if got != entry.nbytes:
+            raise SaveError(
+                f"{entry.key!r} gave {got} bytes{' or more' * (got > entry.nbytes)}, "
+                f"but its shape and dtype need {entry.nbytes}",
+                stage="write",
+            )
+        if checksum is not None:
+            self._sums[entry.key] = checksum
+        self._note(entry, digest.hexdigest() if digest else None)
+
+    def _note(self, entry: PlannedTensor, digest: str | None) -> None:
+        if digest is not None:
+            self.record.sha256[entry.key] = digest
+        counts = counts_of(entry.snapshot)
+        if counts is not None:
+            self.record.casts[entry.key] = counts
+
+    def _pad_to(self, offset: int) -> None:
+        while self.position < offset:
+            self._put(_ZEROS[: offset - self.position])
+
+    def _put(self, piece: bytes | memoryview) -> None:
+        try:
+            self._sink.write(piece)
+        except OSError as error:
+            raise self.failure(error) from error
+        self.position += len(piece)
+
+    def failure(self, error: OSError) -> SaveError:
+        """The error of a disk that does not take the bytes."""
+        size = self._layout.file_size
+        return SaveError(
+            f"writing stopped near byte {self.position} of {size}: {error.strerror or error}",
+            stage="write",
+        )
+
+
+def _offset(part: Frame | PlannedTensor) -> int:
+    return part.offset
+
+
+def to_bytes(layout: Layout, *, monitor: Monitor = SILENT) -> bytes:
+    """The whole file in memory, byte for byte as ``write`` would make it."""
+    sink = MemorySink()
+    Stream(sink, layout, Tally(layout.file_size, monitor)).write_all()
+    return sink.bytes.getvalue()
