@@ -13,8 +13,9 @@ from ruda.cli.program import FINE, REFUSED
 from ruda.cli.terminal import monitor, say, table, warn
 
 if TYPE_CHECKING:
-    from ruda.session import SavedPage, SavePlanPage
-    from ruda.store import MetadataEdit
+    from ruda.progress import Monitor
+    from ruda.session import SavedPage, SavePlanPage, TargetChoice
+    from ruda.store import Target
 
 
 @click.command("convert")
@@ -27,14 +28,6 @@ if TYPE_CHECKING:
 @click.option(
     "--metadata", multiple=True, metavar="KEY=VALUE", help="Add or replace an entry of metadata."
 )
-@click.option("--drop-metadata", multiple=True, metavar="KEY", help="Leave out an entry of it.")
-@click.option("--shard-size", metavar="SIZE", help="Spread over files of at most 5GB, 500MiB, …")
-@click.option(
-    "--aliases",
-    type=click.Choice(["full", "once"]),
-    help="Write keys that are one tensor each in full, or once with a note in the metadata.",
-)
-@click.option("--owner", "owners", multiple=True, metavar="KEY", help="Key that owns such values.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it is there.")
 @click.option("--verify", is_flag=True, help="Read OUT back and compare every tensor.")
 @click.option("--dry-run", is_flag=True, help="Show the plan, write nothing.")
@@ -45,10 +38,6 @@ def command(
     settings: tuple[str, ...],
     format_: str | None,
     metadata: tuple[str, ...],
-    drop_metadata: tuple[str, ...],
-    shard_size: str | None,
-    aliases: str | None,
-    owners: tuple[str, ...],
     overwrite: bool,
     verify: bool,
     dry_run: bool,
@@ -56,20 +45,17 @@ def command(
 ) -> int:
     """Write SOURCE to OUT after remapping, adapting and casting its tensors.
 
-    The suffix of OUT says the format (.safetensors, .bpk, .pt, .npz, .npy). A conversion that
-    changes nothing carries metadata, order and ids over as they are. OUT appears only when it is
-    complete. Where SOURCE is OUT and only its metadata changes, its tensors are left alone.
+    The suffix of OUT says the format (.safetensors, .bpk). A conversion that changes nothing
+    carries metadata, order and ids over as they are. OUT appears only when it is complete.
     """
     from ruda.session import (
         SaveOptions,
-        edit_only,
         parse_target,
         plan_saving,
-        resolve_target,
         save_plan_page,
         saved_page,
     )
-    from ruda.store import Aliases, convert, open_store, parse_size, write
+    from ruda.store import convert, open_store, write
 
     recipe = recipe_of(words)
     choice = None if target is None else parse_target(target, settings)
@@ -79,27 +65,15 @@ def command(
         path=Path(out),
         format=format_,
         metadata=tuple(_entry(word) for word in metadata),
-        drop_metadata=drop_metadata,
         overwrite=overwrite,
         verify=verify,
-        shard_size=None if shard_size is None else parse_size(shard_size),
-        aliases=None if aliases is None else Aliases(aliases),
-        owners=owners,
     )
     with (
         monitor("Converting") as watch,
         open_store(source, top_level_key=words["top_level_key"], monitor=watch) as index,
         ExitStack() as files,
     ):
-        edit = edit_only(index, recipe, options) if target is None and not dry_run else None
-        if edit is not None:
-            _show_edit(edit)
-            return FINE
-        expectation = None
-        if choice is not None:
-            found = files.enter_context(closing(resolve_target(choice, monitor=watch)))
-            expectation = found.expectation
-        view = convert(index, recipe=recipe, target=expectation)
+        view = convert(index, recipe=recipe, target=_expectation(choice, files, watch))
         plan = plan_saving(view, options)
         page = save_plan_page(plan, index)
         if dry_run:
@@ -107,12 +81,21 @@ def command(
             for blocker in page.blockers:
                 warn(f"cannot be saved: {blocker}")
             return FINE if page.can_save else REFUSED
-        _require_free(plan.path, overwrite)
+        _require_free(Path(out), overwrite)
         plan.require_writable()
         _show_plan(source, page)
         result = write(plan, monitor=watch, verify=verify)
     _show_saved(saved_page(result))
     return FINE
+
+
+def _expectation(choice: TargetChoice | None, files: ExitStack, watch: Monitor) -> Target | None:
+    """What names the modules, if anything does; its file is open for as long as ``files`` are."""
+    from ruda.session import resolve_target
+
+    if choice is None:
+        return None
+    return files.enter_context(closing(resolve_target(choice, monitor=watch))).expectation
 
 
 def _require_free(path: Path, overwrite: bool) -> None:
@@ -160,15 +143,6 @@ def _show_plan(source: str, page: SavePlanPage) -> None:
         warn(warning)
 
 
-def _show_edit(edit: MetadataEdit) -> None:
-    from ruda.session import size_text
-
-    how = f"{size_text(edit.written)} written in place" if edit.in_place else "copied"
-    say(f"Metadata of {edit.path} changed, {how}")
-    for key, value in edit.metadata.items():
-        say(f"  {key}={value}")
-
-
 def _show_saved(page: SavedPage) -> None:
     say(page.title)
     if page.casts.numel:
@@ -177,5 +151,3 @@ def _show_saved(page: SavedPage) -> None:
         say(f"  {line}")
     if page.casts.overflow:
         warn(f"{page.casts.overflow} values do not fit the new type and became infinite")
-    for name in page.stale:
-        warn(f"{name} is of an earlier set and belongs to nothing any more; remove it")
