@@ -52,6 +52,14 @@ def view(shape, strides=None, offset=0, *, numel=4, cls="torch.FloatStorage"):
     return acts(table({"w": tensor}))
 
 
+def quantized(*quantizer, cls="torch.QInt8Storage"):
+    """A checkpoint with one quantized tensor ``w`` of shape (2, 2)."""
+    two = group(number(2), number(2))
+    fields = torch_storage("0", 4, cls), number(0), two, group(number(2), number(1))
+    rebuilt = call("torch._utils._rebuild_qtensor", *fields, group(*quantizer), FALSE, NONE)
+    return acts(table({"w": rebuilt}))
+
+
 CASES = [
     pytest.param(
         torch_zip_raw(b"\x80\x02}"),
@@ -248,11 +256,17 @@ CASES = [
         id="storage class a dict",
     ),
     pytest.param(
-        view((2, 2), cls="torch.QInt8Storage"),
+        view((2, 2), cls="torch.QUInt4x2Storage"),
         UnsupportedContentError,
-        "byte 142: torch.QInt8Storage is no storage class that Ruda knows, so its "
+        "byte 145: torch.QUInt4x2Storage is no storage class that Ruda knows, so its "
         "elements cannot be told apart",
-        id="storage of quantized ints",
+        id="storage of quantized halves of bytes",
+    ),
+    pytest.param(
+        view((2, 2), cls="torch.QInt8Storage"),
+        HeaderError,
+        "byte 191: a quantized tensor has no quantizer",
+        id="quantized numbers without a quantizer",
     ),
     pytest.param(
         acts(table({"w": torch_tensor(torch_storage("0", 4, location=number(1)), (2, 2))})),
@@ -419,10 +433,52 @@ CASES = [
         id="dtype that is no dtype",
     ),
     pytest.param(
-        acts(table({"w": call("torch._utils._rebuild_qtensor", NONE)})),
+        acts(table({"w": call("torch._utils._rebuild_nested_tensor", NONE)})),
         UnsupportedContentError,
-        "byte 91: the file holds a tensor of the kind 'qtensor', which Ruda does not read",
-        id="quantized tensor",
+        "byte 97: the file holds a tensor of the kind 'nested tensor', which Ruda does not read",
+        id="nested tensor",
+    ),
+    pytest.param(
+        quantized(name("torch.per_tensor_affine"), number(1), NONE),
+        HeaderError,
+        "byte 194: the scale or the zero point of a tensor is no number",
+        id="zero point none",
+    ),
+    pytest.param(
+        quantized(name("torch.per_tensor_affine"), number(1)),
+        HeaderError,
+        "byte 193: the scale or the zero point of a tensor is no number",
+        id="quantizer without a zero point",
+    ),
+    pytest.param(
+        quantized(name("torch.nn.x"), number(1), number(1)),
+        UnsupportedContentError,
+        "byte 183: a tensor is quantized by the scheme 'x', which Ruda does not read",
+        id="unknown quantizer",
+    ),
+    pytest.param(
+        quantized(name("torch.per_channel_affine"), LIST, LIST, number(2)),
+        HeaderError,
+        "byte 196: a tensor of shape [2, 2] is quantized along axis 2",
+        id="quantized along an axis that is not there",
+    ),
+    pytest.param(
+        quantized(name("torch.per_channel_affine"), LIST, LIST, number(1)),
+        HeaderError,
+        "byte 196: a tensor of shape [2, 2] has no scales for each place along axis 1",
+        id="too few scales",
+    ),
+    pytest.param(
+        quantized(name("torch.per_tensor_affine"), number(1), number(1), cls="torch.CharStorage"),
+        HeaderError,
+        "byte 195: a quantized tensor has numbers of the dtype i8",
+        id="quantized numbers of a plain storage",
+    ),
+    pytest.param(
+        acts(table({"w": call("torch._utils._rebuild_device_tensor_from_numpy", NONE, NONE)})),
+        HeaderError,
+        "byte 109: the values of a tensor are no NumPy array",
+        id="array that is none",
     ),
     pytest.param(
         acts(table({"a": table({"b.c": GOOD}), "a.b": table({"c": GOOD})})),

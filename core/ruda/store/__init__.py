@@ -9,11 +9,13 @@ from ruda.store.adapt import (
     RudaToPyTorch,
     adapter_names,
 )
+from ruda.store.aliases import Aliases
 from ruda.store.applying import apply
 from ruda.store.bytefile import ByteFile
 from ruda.store.collect import collect
 from ruda.store.containers import Inference, infer_containers
 from ruda.store.convert import convert
+from ruda.store.dequantize import dequantize
 from ruda.store.diff import alternative_key, diff
 from ruda.store.diff_report import Coverage, DiffReport, Family, Hint
 from ruda.store.diff_rows import Cause, DiffRow, Flag, Nearest, Status, fold
@@ -22,6 +24,7 @@ from ruda.store.format import ModelFormat
 from ruda.store.half import HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter
 from ruda.store.index import TensorIndex, TreeNode
 from ruda.store.layout import PlannedTensor, PlanProblem
+from ruda.store.metadata_edit import MetadataEdit, edit_metadata
 from ruda.store.opening import available_formats, open_store
 from ruda.store.plan import SavePlan, plan_save
 from ruda.store.recipe import Action, CastPolicy, CastScope, Decision, Recipe
@@ -43,6 +46,7 @@ from ruda.store.remap import (
 )
 from ruda.store.result import ApplyIssue, ApplyResult, MissingParam
 from ruda.store.select import PathFilter
+from ruda.store.sharding import parse_size
 from ruda.store.snapshot import ArraySource, Origin, TensorSnapshot, TensorSource
 from ruda.store.stores import PytorchStore, RudapackStore, SafetensorsStore, StoreOptions
 from ruda.store.targets import Target
@@ -51,6 +55,7 @@ from ruda.store.writer import SaveResult, save, write
 
 __all__ = [
     "Action",
+    "Aliases",
     "ApplyIssue",
     "ApplyResult",
     "ArraySource",
@@ -75,6 +80,7 @@ __all__ = [
     "Inference",
     "KeyChange",
     "KeyRemapper",
+    "MetadataEdit",
     "MissingParam",
     "ModelFormat",
     "ModuleAdapter",
@@ -107,10 +113,13 @@ __all__ = [
     "collect",
     "compact_indices",
     "convert",
+    "dequantize",
     "diff",
+    "edit_metadata",
     "fold",
     "infer_containers",
     "open_store",
+    "parse_size",
     "plan_save",
     "read_recipe",
     "read_with_counts",

@@ -1,4 +1,4 @@
-"""Turning block-quantised tensors into f32: on request, lazily, block by block."""
+"""Turning quantised tensors into f32: on request, lazily, blocks of GGML block by block."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from ruda.errors import DTypeError, MissingExtraError
 from ruda.store.formats._ggml import GgmlBlocks, GgmlType
+from ruda.store.formats._torch_quantized import TorchQuantized
 from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource, stream_of
 from ruda.tensor import DType, Kind
 
@@ -77,6 +78,9 @@ def dequantize(snapshot: TensorSnapshot) -> TensorSnapshot:
     if snapshot.dtype.kind is not Kind.QUANTIZED:
         return snapshot
     scheme = snapshot.scheme
+    nbytes = DType.F32.nbytes(snapshot.numel)
+    if isinstance(scheme, TorchQuantized):
+        return _in_f32(snapshot, scheme.dequantized(snapshot.source, snapshot.shape), nbytes)
     if not isinstance(scheme, GgmlBlocks):
         raise DTypeError(f"{snapshot.dtype_label} values cannot be dequantised by Ruda")
     if scheme.big_endian:
@@ -84,16 +88,19 @@ def dequantize(snapshot: TensorSnapshot) -> TensorSnapshot:
             f"{scheme.label} blocks of a big-endian file cannot be dequantised: writers do not "
             "agree on the byte order of their scales"
         )
-    nbytes = DType.F32.nbytes(snapshot.numel)
     unpack = _unpack(scheme.type)
     source = DequantizedSource(snapshot.source, scheme.type, unpack, snapshot.shape, nbytes)
+    return _in_f32(snapshot, source, nbytes)
+
+
+def _in_f32(snapshot: TensorSnapshot, source: TensorSource, nbytes: int) -> TensorSnapshot:
     return replace(
         snapshot,
         dtype=DType.F32,
         nbytes=nbytes,
         source=source,
         origin=None if snapshot.origin is None else Origin(snapshot.origin.path),
-        trail=(*snapshot.trail, f"dequantize {scheme.label}"),
+        trail=(*snapshot.trail, f"dequantize {snapshot.scheme.label}"),
         scheme=None,
     )
 

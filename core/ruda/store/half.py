@@ -11,7 +11,7 @@ from ruda.store.adapt import KNOWN_KINDS, Chaining, IdentityAdapter, module_kind
 from ruda.store.dequantize import dequantize
 from ruda.store.snapshot import TensorSnapshot
 from ruda.store.transforms import cast_to
-from ruda.tensor import DType
+from ruda.tensor import DType, Kind
 
 HALF_MODULES = frozenset(
     {
@@ -118,7 +118,8 @@ class HalfPrecisionAdapter(Chaining):
 class FloatCastAdapter(Chaining):
     """Every f64, f32, f16 and bf16 tensor to one float dtype, whatever module owns it.
 
-    Blocks of GGML are dequantised on the way: they are floats in little room.
+    Blocks of GGML and quantized tensors of PyTorch are dequantised on the way: they are floats in
+    little room.
     """
 
     to: DType = DType.F32
@@ -140,7 +141,7 @@ class FloatCastAdapter(Chaining):
 
         Raises AdapterError for blocks that cannot be dequantised.
         """
-        packed = snapshot.dtype is DType.GGML
+        packed = snapshot.dtype.kind is Kind.QUANTIZED and snapshot.dtype is not DType.QFLOAT
         if not packed and snapshot.dtype not in CASTABLE:
             return snapshot
         if any(k in self.keep for k in module_kinds(snapshot)):

@@ -116,6 +116,10 @@ class DType(Enum):
     C128 = _row("c128", 128, _C, "<c16", torch="complex128", storage="ComplexDoubleStorage")
     QFLOAT = _row("qfloat", 8, _Q, None, carrier="u1", bpk="QFloat")
     """Burn's quantized float: ``bits`` is meaningless, the byte count comes from the file."""
+    QINT8 = _row("qint8", 8, _Q, None, carrier="u1", torch="qint8", storage="QInt8Storage")
+    QUINT8 = _row("quint8", 8, _Q, None, carrier="u1", torch="quint8", storage="QUInt8Storage")
+    QINT32 = _row("qint32", 32, _Q, None, carrier="u1", torch="qint32", storage="QInt32Storage")
+    """PyTorch's quantized numbers; the scheme has their scale and zero point."""
     GGML = _row("ggml", 8, _Q, None, carrier="u1")
     """Blocks of GGML; the scheme says which (``q4_0``), ``bits`` is meaningless as well."""
 

@@ -27,15 +27,20 @@ LABELS = {
     torch.bool: "bool",
     torch.complex64: "c64",
     torch.float8_e4m3fn: "f8_e4m3fn",
+    torch.qint8: "qint8",
+    torch.quint8: "quint8",
+    torch.qint32: "qint32",
 }
 
 
 def described(tensor):
     """Dtype, shape and digest of the values, however they are stored."""
-    tensor = tensor.detach().resolve_conj().resolve_neg()
+    label = LABELS[tensor.dtype]
+    tensor = tensor.int_repr() if tensor.is_quantized else tensor.detach()
+    tensor = tensor.resolve_conj().resolve_neg()
     dense = tensor if tensor.layout is torch.strided else tensor.to_dense()
     raw = dense.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
-    return [LABELS[tensor.dtype], list(tensor.shape), hashlib.sha256(raw).hexdigest()]
+    return [label, list(tensor.shape), hashlib.sha256(raw).hexdigest()]
 
 
 def tensors(value, path=()):
@@ -98,6 +103,66 @@ def views():
     }
 
 
+def quantized():
+    """Quantized tensors, each beside its values."""
+    grid = torch.randn(4, 6)
+    scales = torch.rand(6) / 50 + 0.01
+    made = {
+        "qint8": torch.quantize_per_tensor(grid, 0.03, -2, torch.qint8),
+        "quint8": torch.quantize_per_tensor(grid, 0.03, 90, torch.quint8),
+        "qint32": torch.quantize_per_tensor(grid, 1e-5, 7, torch.qint32),
+        "turned": torch.quantize_per_tensor(grid, 0.03, 3, torch.qint8).t(),
+        "columns": torch.quantize_per_channel(grid, scales, torch.arange(6), 1, torch.qint8),
+        "rows": torch.quantize_per_channel(grid, scales[:4], scales[:4], 0, torch.quint8),
+    }
+    values = {f"{key}.values": tensor.dequantize().contiguous() for key, tensor in made.items()}
+    return {**made, **values}
+
+
+def sparse():
+    """Sparse tensors of blocks, of several matrices, and with dense axes inside."""
+    grid = torch.arange(24.0).reshape(4, 6) * (torch.rand(4, 6) < 0.5)
+    deep = torch.arange(48.0).reshape(4, 6, 2) * (torch.rand(4, 6, 1) < 0.5)
+    two = torch.stack([grid, grid])
+    return {
+        "bsr": grid.to_sparse_bsr((2, 3)),
+        "bsc": grid.to_sparse_bsc((2, 3)),
+        "batch csr": two.to_sparse_csr(),
+        "batch csc": two.to_sparse_csc(),
+        "batch bsr": two.to_sparse_bsr((2, 2)),
+        "dense csr": deep.to_sparse_csr(dense_dim=1),
+        "dense bsc": deep.to_sparse_bsc((2, 3), dense_dim=1),
+        "hybrid coo": grid.to_sparse(1),
+        "twice coo": torch.sparse_coo_tensor([[0, 0, 1], [1, 1, 2]], [1.0, 2.0, 3.0], (3, 3)),
+        "bf16": grid.to(torch.bfloat16).to_sparse_csr(),
+        "bool": (grid > 3).to_sparse(),
+    }
+
+
+class FromNumpy:
+    """Pickles as a tensor of a device that PyTorch brought to the host as a NumPy array."""
+
+    def __init__(self, array, dtype):
+        self.array, self.dtype = array, dtype
+
+    def __reduce__(self):
+        name = torch._utils._rebuild_device_tensor_from_numpy
+        return name, (self.array, self.dtype, "xla:0", False)
+
+
+def devices():
+    """What such a file holds, and the tensors in it."""
+    rows = np.arange(6, dtype="f4").reshape(2, 3)
+    held = {
+        "bf16": FromNumpy(rows, torch.bfloat16),
+        "columns": FromNumpy(np.asfortranarray(rows), torch.float32),
+        "big": FromNumpy(rows.astype(">i8"), torch.int64),
+        "scalar": FromNumpy(np.array(2.5), torch.float32),
+    }
+    shown = {key: torch.tensor(one.array.tolist()).to(one.dtype) for key, one in held.items()}
+    return held, shown
+
+
 def main():
     torch.manual_seed(0)
     expected = {}
@@ -143,6 +208,12 @@ def main():
     put("dtypes.pt", {str(kind): torch.ones(3, dtype=kind) for kind in kinds}, torch.save)
     torch.serialization.set_crc32_options(False)
     put("no_checksums.pt", {"w": grid}, torch.save)
+    torch.serialization.set_crc32_options(True)
+    put("quantized.pt", quantized(), torch.save)
+    put("quantized_legacy.pt", quantized(), legacy)
+    put("sparse_blocks.pt", sparse(), torch.save)
+    held, shown = devices()
+    put("devices.pt", held, torch.save, shown)
     (HERE / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
 
 

@@ -11,14 +11,17 @@ import numpy as np
 import pytest
 
 from ruda.errors import ChecksumError, MissingKeyError, SettingError, UnsafeContentError
-from ruda.store import open_store
+from ruda.store import dequantize, open_store
 from ruda.tensor import DType
 from ruda.testing import counted_reads
 from ruda.testing.file_bytes import (
+    APPENDS,
     DICT,
     FALSE,
     LIST,
+    MARK,
     NEWOBJ,
+    NONE,
     SETITEM,
     call,
     group,
@@ -375,3 +378,50 @@ def test_real_models_are_read_exactly(cases):
                 want = wanted[model]["tensors"][prefix + key]
                 found = (str(snapshot.dtype), list(snapshot.shape), snapshot.sha256())
                 assert found == (labels[want["dtype"]], want["shape"], want["sha256"])
+
+
+@pytest.mark.parametrize("file", ["quantized.pt", "quantized_legacy.pt"])
+def test_quantized_tensors_give_the_values_of_torch(file):
+    with open_store(GOLDEN / file) as index:
+        keys = [key for key in index if not key.endswith(".values")]
+        for key in keys:
+            values = dequantize(index[key])
+            assert (values.dtype, values.trail) == (
+                DType.F32,
+                (f"dequantize {index[key].dtype_label}",),
+            )
+            np.testing.assert_array_equal(values.read(), index[f"{key}.values"].read())
+        assert len(keys) == 6
+        assert index.notes[0].startswith("tensors are quantized as qint8; they are listed with")
+
+
+def test_scales_in_a_list_are_taken_as_those_in_a_tensor(tmp_path):
+    def listed(*values):
+        return LIST + MARK + b"".join(number(value) for value in values) + APPENDS
+
+    storage = torch_storage("0", 4, "torch.QInt8Storage")
+    two, steps = group(number(2), number(2)), group(number(2), number(1))
+    scheme = group(name("torch.per_channel_affine"), listed(2, 3), listed(0, 1), number(0))
+    fields = storage, number(0), two, steps, scheme, FALSE, NONE
+    state = table({"w": call("torch._utils._rebuild_qtensor", *fields)})
+    with opened(tmp_path, torch_zip_raw(script(state), {"0": bytes([1, 2, 3, 4])})) as index:
+        assert dequantize(index["w"]).read().tolist() == [[2.0, 4.0], [6.0, 9.0]]
+        assert index["w"].read().tolist() == [1, 2, 3, 4]
+
+
+def test_a_tensor_made_of_others_is_listed_by_its_parts(tmp_path):
+    wrapper = call("torch._utils._rebuild_wrapper_subclass", name("torch.my.Pair"))
+    made = call(
+        "torch._tensor._rebuild_from_type_v2",
+        name("torch._utils._rebuild_wrapper_subclass"),
+        name("torch.my.Pair"),
+        group(name("torch.my.Pair")),
+        table({"scale": W}),
+    )
+    raw = torch_zip_raw(script(table({"a": made, "b": wrapper})), {"0": FOUR.tobytes()})
+    with opened(tmp_path, raw) as index:
+        assert list(index) == ["a.scale"]
+        assert index.notes == (
+            "a tensor of the class torch.my.Pair has no values of its own; its parts are listed "
+            "below it",
+        )

@@ -7,7 +7,7 @@ against the size of the storage before anything is read.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -16,11 +16,17 @@ from ruda.store.filerange import MAX_RANK, count_elements
 from ruda.store.formats._pickle import PickleMachine
 from ruda.store.formats._pickle_names import GlobalName
 from ruda.store.formats._pickle_values import Opaque, Rebuild
+from ruda.store.formats._torch_numpy import array_of, bytes_as
+from ruda.store.formats._torch_quantized import PER_CHANNEL, PER_TENSOR, Quantizer, quantizer
 from ruda.tensor import DType, Kind
 
 MAX_EXPANDED_BYTES = 256 << 20
 MAX_EXPANSION = 16
 """A view may show its storage this many times over, or MAX_EXPANDED_BYTES, whichever is more."""
+LAYOUTS = tuple(f"torch.sparse_{kind}" for kind in ("coo", "csr", "csc", "bsr", "bsc"))
+_LABELS = frozenset(
+    ("torch.device", "torch.Tensor", f"torch.{PER_TENSOR}", *(f"torch.{n}" for n in PER_CHANNEL))
+)
 _UNTYPED = ("torch.storage.UntypedStorage", "torch.UntypedStorage", "torch.cuda.UntypedStorage")
 _U63_END = 1 << 63
 
@@ -56,6 +62,7 @@ class TensorRef:
     strides: tuple[int, ...]
     bits: frozenset[str] = frozenset()
     """``conj`` and ``neg``: what PyTorch left to be done when the values are used."""
+    quantizer: Quantizer | None = None
 
     @property
     def numel(self) -> int:
@@ -93,7 +100,7 @@ class TensorRef:
 @cache
 def element_bytes(dtype: DType) -> int:
     """Bytes of one element of a torch storage; a packed pair of fp4 is one element of one byte."""
-    return 1 if dtype.kind is Kind.PACKED else dtype.itemsize
+    return 1 if dtype.kind is Kind.PACKED else dtype.bits // 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,7 +108,7 @@ class SparseRef:
     """A tensor stored as its non-zero values: ``rows`` and ``columns`` say where they go.
 
     COO has one (axes, n) table of places in ``rows``; CSR and CSC have compressed ``rows``
-    (columns for CSC) and plain ``columns`` (rows).
+    (columns for CSC) and plain ``columns`` (rows). BSR and BSC are the same of blocks.
     """
 
     layout: str
@@ -126,7 +133,7 @@ def sparse(layout: str, parts: Any) -> SparseRef:
     if not isinstance(parts, tuple):
         raise HeaderError("a sparse tensor has no parts")
     rows, columns, values, shape = (parts[0], None, *parts[1:3]) if "coo" in layout else parts[:4]
-    if layout not in ("torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc"):
+    if layout not in LAYOUTS:
         raise UnsupportedContentError(
             f"a tensor has the layout {layout!r}, which Ruda does not read"
         )
@@ -154,6 +161,8 @@ class TorchBuilder:
         self.embedded: Rebuild | None = None
         """What makes a storage of the bytes of a whole file; only plain pickles have such."""
         self.storages: dict[str, StorageRef] = {}
+        self.arrays: dict[str, bytes] = {}
+        """Values that are in the pickle itself, by the key of their storage."""
         self.notes: list[str] = []
         self.machine: PickleMachine | None = None
 
@@ -173,6 +182,11 @@ class TorchBuilder:
             "torch._utils._rebuild_meta_tensor_no_storage": self._meta,
             "torch.serialization._get_layout": lambda args: str(args[0]),
             "torch._utils._rebuild_sparse_tensor": self._sparse,
+            "torch._utils._rebuild_sparse_csr_tensor": self._sparse,
+            "torch._utils._rebuild_qtensor": self._quantized,
+            "torch._utils._rebuild_wrapper_subclass": self._wrapper,
+            "torch._utils._rebuild_device_tensor_from_numpy": self._from_numpy,
+            "torch._utils._rebuild_xla_tensor": self._from_numpy,
         }
         if self.embedded is not None:
             made["torch.storage._load_from_bytes"] = self.embedded
@@ -182,12 +196,12 @@ class TorchBuilder:
 
     def known(self, name: str) -> bool:
         """True for names that only label something: storage classes and dtypes."""
-        if name in _UNTYPED:
+        if name in _UNTYPED or name in _LABELS:
             return True
         module, _, last = name.rpartition(".")
         if module in ("torch", "torch.cuda"):
             return DType.from_torch_storage(last) is not None or DType.from_torch(last) is not None
-        return name == "torch.device"
+        return False
 
     def storage(self, pid: Any) -> Any:
         """The storage for a persistent id of a zip or legacy file.
@@ -232,6 +246,8 @@ class TorchBuilder:
             storage = self.storage(storage)
         if not isinstance(storage, StorageRef) or storage.dtype is None:
             raise HeaderError("a tensor has no typed storage")
+        if storage.dtype.kind is Kind.QUANTIZED:
+            raise HeaderError("a quantized tensor has no quantizer")
         return view(storage, storage.dtype, offset, shape, strides, pending(args[6:7]))
 
     def _tensor_v3(self, args: tuple[Any, ...]) -> TensorRef:
@@ -244,7 +260,10 @@ class TorchBuilder:
         func, _, inner = args[:3]
         if self.machine is None:
             raise HeaderError("a tensor of a class is rebuilt outside a pickle")
-        return self.machine.call(func, inner)
+        made = self.machine.call(func, inner)
+        if isinstance(made, Opaque) and len(args) > 3:
+            self.machine.build(made, args[3])
+        return made
 
     def _sparse(self, args: tuple[Any, ...]) -> SparseRef:
         layout, parts = args[:2]
@@ -252,18 +271,43 @@ class TorchBuilder:
         self.notes.append(f"a tensor is stored as {layout}; it is listed and read in dense form")
         return made
 
+    def _quantized(self, args: tuple[Any, ...]) -> TensorRef:
+        storage, offset, shape, strides, params = args[:5]
+        if not isinstance(storage, StorageRef) or storage.dtype is None:
+            raise HeaderError("a quantized tensor has no typed storage")
+        if storage.dtype.kind is not Kind.QUANTIZED:
+            raise HeaderError(f"a quantized tensor has numbers of the dtype {storage.dtype}")
+        ref = view(storage, storage.dtype, offset, shape, strides)
+        self.notes.append(
+            f"tensors are quantized as {storage.dtype}; they are listed with their whole numbers, "
+            "and dequantize gives the values"
+        )
+        return replace(ref, quantizer=quantizer(params, ref.shape, TensorRef))
+
+    def _from_numpy(self, args: tuple[Any, ...]) -> TensorRef:
+        array, dtype = array_of(args[0]), torch_dtype(args[1])
+        key = f"NumPy array {len(self.arrays)}"
+        self.arrays[key] = bytes_as(array, dtype)
+        strides, step = [], 1
+        for size in reversed(array.shape):
+            strides.append(step)
+            step *= max(size, 1)
+        storage = StorageRef(key, dtype, array.size, "cpu")
+        return view(storage, dtype, 0, array.shape, tuple(reversed(strides)))
+
+    def _wrapper(self, args: tuple[Any, ...]) -> Opaque:
+        cls = args[0].full if isinstance(args[0], GlobalName) else "torch.Tensor"
+        self.notes.append(
+            f"a tensor of the class {cls} has no values of its own; its parts are listed below it"
+        )
+        return Opaque(cls)
+
     def _meta(self, args: tuple[Any, ...]) -> Opaque:
         self.notes.append("a meta tensor has a shape and no values; it is not listed")
         return Opaque("torch.Tensor on the meta device")
 
 
-_UNREAD = (
-    "_rebuild_sparse_csr_tensor",
-    "_rebuild_qtensor",
-    "_rebuild_nested_tensor",
-    "_rebuild_wrapper_subclass",
-    "_rebuild_device_tensor_from_numpy",
-)
+_UNREAD = ("_rebuild_nested_tensor",)
 
 
 def _unread(name: str) -> Rebuild:
@@ -278,7 +322,7 @@ def _unread(name: str) -> Rebuild:
 
 
 def _first_tensor(args: tuple[Any, ...]) -> Any:
-    if not args or not isinstance(args[0], TensorRef):
+    if not args or not isinstance(args[0], (TensorRef, SparseRef, Opaque)):
         raise HeaderError("a parameter is made from something that is no tensor")
     return args[0]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,31 +32,64 @@ class SparseSource:
 
     def read(self) -> Array:
         """All values, dense. Raises OffsetError for a place outside the shape."""
-        values = self.values.read()
-        places = self._places(len(values) if values.ndim else 0)
+        rows, values = self.rows.read(), self.values.read()
+        if self.columns is None:
+            return self._coordinates(rows, values)
+        return self._compressed(rows, self.columns.read(), values)
+
+    def _coordinates(self, places: Array, values: Array) -> Array:
         shape = self.ref.shape
-        for axis, place in enumerate(places):
-            if place.size and not (place.min() >= 0 and place.max() < shape[axis]):
-                raise OffsetError(f"a sparse tensor has a value outside its shape {list(shape)}")
-        dense = np.zeros(shape, values.dtype)
-        if values.shape[1:] != shape[len(places) :]:
+        if places.ndim != 2 or places.shape[0] > len(shape) or not values.ndim:
+            raise OffsetError("the places of a sparse tensor do not fit its values")
+        if values.shape != (places.shape[1], *shape[places.shape[0] :]):
             raise OffsetError("the values of a sparse tensor do not fit its shape")
-        np.add.at(dense, tuple(places), values)
+        dense = np.zeros(shape, values.dtype)
+        _add(dense, tuple(places), values, shape)
         return dense
 
-    def _places(self, count: int) -> tuple[Array, ...]:
-        rows = self.rows.read()
-        if self.columns is None:
-            if rows.ndim != 2 or rows.shape[1] != count or rows.shape[0] > len(self.ref.shape):
-                raise OffsetError("the places of a sparse tensor do not fit its values")
-            return tuple(rows)
-        columns = self.columns.read()
-        lengths = np.diff(rows)
-        lines = self.ref.shape[0 if self.ref.layout.endswith("csr") else 1 :][:1]
-        fits = len(self.ref.shape) == 2 and rows.ndim == 1 and columns.shape == (count,)
-        if not fits or lengths.size != lines[0] or rows[0] != 0 or (lengths < 0).any():
+    def _compressed(self, lines: Array, places: Array, values: Array) -> Array:
+        """CSR, CSC, BSR and BSC, of one matrix or of many with axes in front.
+
+        The values are (*batch, stored) of numbers, or of blocks, or of more dense axes.
+        """
+        by_column = self.ref.layout.endswith("c")
+        shape, batch = self.ref.shape, lines.ndim - 1
+        block = values.shape[batch + 1 : batch + 3] if ".sparse_b" in self.ref.layout else (1, 1)
+        if lines.ndim < 1 or len(shape) < batch + 2 or len(block) != 2 or 0 in block:
             raise OffsetError("the lines of a sparse tensor do not fit its shape")
-        if int(rows[-1]) != count:
-            raise OffsetError("the places of a sparse tensor do not fit its values")
-        spread = np.repeat(np.arange(lengths.size), lengths)
-        return (spread, columns) if self.ref.layout.endswith("csr") else (columns, spread)
+        grid = tuple(shape[batch + axis] // block[axis] for axis in (0, 1))
+        blocks = (*block, *shape[batch + 2 :])
+        shown = blocks if ".sparse_b" in self.ref.layout else blocks[2:]
+        stored = places.shape[batch:]
+        if (
+            lines.shape != (*shape[:batch], grid[by_column] + 1)
+            or places.shape[:batch] != shape[:batch]
+            or len(stored) != 1
+            or values.shape != (*shape[:batch], *stored, *shown)
+            or any(shape[batch + axis] % block[axis] for axis in (0, 1))
+        ):
+            raise OffsetError("the lines of a sparse tensor do not fit its shape")
+        count, many = stored[0], math.prod(shape[:batch])
+        dense = np.zeros((many, *grid, *blocks), values.dtype)
+        flat = lines.reshape(many, -1), places.reshape(many, -1), values.reshape(many, -1, *blocks)
+        for each, starts, others, parts in zip(dense, *flat, strict=True):
+            spread = _spread(starts, count)
+            pair = (others, spread) if by_column else (spread, others)
+            _add(each, pair, parts, grid)
+        return np.ascontiguousarray(np.swapaxes(dense, 2, 3)).reshape(shape)
+
+
+def _spread(starts: Array, count: int) -> Array:
+    """The line of every stored value."""
+    lengths = np.diff(starts)
+    if starts[0] != 0 or (lengths < 0).any() or int(starts[-1]) != count:
+        raise OffsetError("the places of a sparse tensor do not fit its values")
+    return np.repeat(np.arange(lengths.size), lengths)
+
+
+def _add(dense: Array, places: tuple[Array, ...], values: Array, shape: tuple[int, ...]) -> None:
+    """Add values at places, after proving that these lie inside."""
+    for axis, place in enumerate(places):
+        if place.size and not (place.min() >= 0 and place.max() < shape[axis]):
+            raise OffsetError(f"a sparse tensor has a value outside its shape {list(shape)}")
+    np.add.at(dense, places, values)

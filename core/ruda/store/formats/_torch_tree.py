@@ -24,6 +24,8 @@ MAX_KEY_CHARS = 256 << 20
 SHOWN_VALUES = 64
 """Longer lists of plain values are shown as one node."""
 _MODULE_PARTS = ("_parameters", "_buffers", "_modules")
+_PACKED = "_packed_params"
+"""Where a quantized module keeps its weights; all other private attributes are PyTorch's own."""
 _PLAIN = (str, int, float, bool, bytes, type(None), complex)
 
 
@@ -174,8 +176,13 @@ def _parts(thing: Opaque) -> Iterator[tuple[str, Any]]:
 
 
 def _states(state: Any) -> Iterator[dict[Any, Any]]:
-    """The dicts of attributes: one, or one and one for slots."""
-    for part in state if isinstance(state, tuple) else (state,):
+    """The dicts of attributes: one, or one and one for slots; or tensors, under their numbers."""
+    outer = state if isinstance(state, tuple) else (state,)
+    parts = [inner for part in outer for inner in (part if isinstance(part, tuple) else (part,))]
+    if any(isinstance(part, (TensorRef, SparseRef)) for part in parts):
+        yield {str(position): part for position, part in enumerate(parts)}
+        return
+    for part in parts:
         if isinstance(part, dict):
             yield part
 
@@ -188,7 +195,7 @@ def _attributes(state: dict[Any, Any]) -> Iterator[tuple[str, Any]]:
         if isinstance(state.get(part), dict):
             yield from _items(state[part])
     for key, value in state.items():
-        if not (isinstance(key, str) and key.startswith("_")):
+        if not (isinstance(key, str) and key.startswith("_")) or key == _PACKED:
             yield segment(key), value
 
 

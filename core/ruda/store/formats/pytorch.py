@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ruda.errors import (
     HeaderError,
     MissingKeyError,
@@ -21,19 +23,20 @@ from ruda.errors import (
     UnknownFormatError,
 )
 from ruda.progress import SILENT, Monitor
-from ruda.store.bytefile import ByteFile
+from ruda.store.bytefile import ByteFile, MemoryFile
 from ruda.store.format import taken
 from ruda.store.formats._pickle import PickleMachine
 from ruda.store.formats._tar import is_tar
 from ruda.store.formats._torch_legacy import EmbeddedStorages, is_legacy, read_legacy, run_at
+from ruda.store.formats._torch_quantized import TorchQuantized
 from ruda.store.formats._torch_rebuild import SparseRef, StorageRef, TensorRef, TorchBuilder
-from ruda.store.formats._torch_source import MemberBytes, StorageBytes, ViewSource
+from ruda.store.formats._torch_source import EmbeddedBytes, MemberBytes, StorageBytes, ViewSource
 from ruda.store.formats._torch_sparse import SparseSource
 from ruda.store.formats._torch_tar import read_tar
 from ruda.store.formats._torch_tree import Walk, segment
 from ruda.store.formats._zip import LOCAL_MAGIC, STORED, ZipDirectory
 from ruda.store.index import TensorIndex
-from ruda.store.snapshot import TensorSnapshot
+from ruda.store.snapshot import ArraySource, TensorSnapshot
 from ruda.store.uri import Place
 
 PICKLE_LIMIT = 1 << 30
@@ -135,7 +138,10 @@ class PytorchFormat:
             notes.append("the archive has no checksums, so damage to it cannot be seen")
         return Checkpoint(
             root,
-            _members(archive, prefix, builder.storages),
+            {
+                **_members(archive, prefix, builder.storages),
+                **{key: _held(raw, file) for key, raw in builder.arrays.items()},
+            },
             "zip",
             machine.work,
             tuple(machine.foreign),
@@ -169,6 +175,10 @@ class PytorchFormat:
         return Checkpoint(
             root, embedded.places, "pickle", machine.work, tuple(machine.foreign), builder.notes
         )
+
+
+def _held(raw: bytes, file: ByteFile) -> EmbeddedBytes:
+    return EmbeddedBytes(MemoryFile(raw, file.path), 0)
 
 
 def below(root: Any, key: str, path: Place) -> Any:
@@ -224,6 +234,7 @@ def _snapshots(
                 source=source,
                 origin=source.place(),
                 shared_with=owners.claim(key, ref),
+                scheme=scheme_of(key, ref, found),
             )
         )
     return made
@@ -235,6 +246,22 @@ def source_of(key: str, ref: TensorRef, found: Checkpoint) -> ViewSource:
     if storage is None:
         raise HeaderError(f"{key!r} needs storage {ref.storage.key!r}, which is not in the file")
     return ViewSource(storage, ref, found.big_endian)
+
+
+def scheme_of(key: str, ref: TensorRef, found: Checkpoint) -> TorchQuantized | None:
+    """How the numbers of a quantized tensor are meant; None for any other."""
+    known = ref.quantizer
+    if known is None:
+        return None
+
+    def part(value: Any) -> Any:
+        if isinstance(value, TensorRef):
+            return source_of(key, value, found)
+        return ArraySource(np.asarray(value)) if isinstance(value, tuple) else value
+
+    return TorchQuantized(
+        ref.dtype, known.name, part(known.scale), part(known.zero_point), known.axis
+    )
 
 
 def _sparse(key: str, ref: SparseRef, found: Checkpoint) -> TensorSnapshot:
