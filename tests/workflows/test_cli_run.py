@@ -1,5 +1,7 @@
 """A model over a dataset from the command line."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -121,3 +123,24 @@ def test_inspect_shows_the_tree_of_a_checkpoint(ruda, project):
     assert "  .: dict of 4" in out
     assert "    state_dict: dict of 18" in out
     assert "    epoch: " in out
+
+
+def test_outputs_are_never_written_over_what_they_come_from(ruda, weights, pictures, tmp_path):
+    words = ("run", "digits", "--weights", weights, "--dataset", pictures, "--overwrite")
+    before = weights.read_bytes()
+    link = tmp_path / "link.npz"
+    link.symlink_to(weights)
+    for out in (weights, link):
+        code, _, err = ruda(*words, "--logits", out)
+        assert (code, err) == (
+            2,
+            f"ruda: {out}: is read by this very run; name another file for the outputs\n",
+        )
+    assert weights.read_bytes() == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="devices as POSIX has them")
+def test_outputs_replace_no_device(ruda, weights, pictures):
+    words = ("run", "digits", "--weights", weights, "--dataset", pictures, "--overwrite")
+    code, _, err = ruda(*words, "--logits", os.devnull)
+    assert (code, err) == (2, "ruda: /dev/null: is not a plain file\n")

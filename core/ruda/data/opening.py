@@ -96,8 +96,13 @@ def find_source(path: Path | str) -> DatasetSource:
     Raises FileAccessError if there is nothing at the path, DatasetError if none recognises it.
     """
     place = Path(path)
-    if not place.exists():
-        raise FileAccessError("there is no such file or folder", path=place)
+    try:
+        place.stat()
+    except FileNotFoundError:
+        raise FileAccessError("there is no such file or folder", path=place) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        why = getattr(error, "strerror", None) or error
+        raise FileAccessError(f"cannot be reached: {why}", path=place) from error
     for source in available_sources():
         if source.matches(place):
             return source

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,12 +56,21 @@ def parse_target(name: str, words: Iterable[str] = ()) -> TargetChoice:
     """
     from ruda.models import architectures, get
 
-    settings = dict(parse_setting(word) for word in words)
+    settings = _distinct(parse_setting(word) for word in words)
     if name not in {architecture.name for architecture in architectures()}:
-        if "://" in name or Path(name).exists() or Path(name).suffix:
+        if "://" in name or os.path.exists(name) or Path(name).suffix:
             return TargetChoice.of(name, settings, is_file=True)
         get(name)
     return TargetChoice.of(name, settings)
+
+
+def _distinct(pairs: Iterable[tuple[str, SettingValue]]) -> dict[str, SettingValue]:
+    found: dict[str, SettingValue] = {}
+    for key, value in pairs:
+        if key in found:
+            raise SettingError(f"{key} is given twice: {found[key]} and {value}")
+        found[key] = value
+    return found
 
 
 def parse_setting(word: str) -> tuple[str, SettingValue]:

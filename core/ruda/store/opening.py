@@ -9,6 +9,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from ruda.errors import (
+    FileAccessError,
+    RudaError,
     SettingError,
     TruncatedFileError,
     UnknownFormatError,
@@ -82,6 +84,17 @@ def open_store(
     FormatError of its format.
     """
     place = place_of(path)
+    try:
+        return _open_place(place, top_level_key, monitor)
+    except OSError as error:
+        if isinstance(error, RudaError):
+            raise
+        # Looking whether a file is there fails, too: no permission, a name that is too long.
+        why = error.strerror or error
+        raise FileAccessError(f"cannot be reached: {why}", path=error.filename or place) from error
+
+
+def _open_place(place: Place, top_level_key: str | None, monitor: Monitor) -> TensorIndex:
     folder = is_distributed(place)
     if folder is not None:
         return open_distributed(folder, monitor=monitor)

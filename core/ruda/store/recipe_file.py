@@ -170,7 +170,7 @@ def read_recipe(path: Path | str) -> Recipe:
             raise RecipeError(f"{path}: {file.size} bytes; a recipe has at most {FILE_LIMIT}")
         raw = file.read_at(0, file.size)
     try:
-        text = raw.decode("utf-8").replace("\r\n", "\n")
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise RecipeError(f"{path}: not UTF-8 text at byte {error.start}") from None
     is_json = path.suffix.lower() == ".json" or text.lstrip().startswith("{")
@@ -277,7 +277,8 @@ def _placed(reader: _Reader, place: Place, make: Callable[[], T]) -> T:
     except RecipeError as error:
         if error.step is None:
             raise
-        raise reader.refuse(place, str(error)) from None
+        said = str(error).removeprefix(f"{place[-1]}: " if place else "")  # the place names it
+        raise reader.refuse(place, said) from None
 
 
 def _read_filter(reader: _Reader, value: Any, place: Place = ("select",)) -> PathFilter:

@@ -64,6 +64,10 @@ USAGE = [
     pytest.param(["convert", "a", "b", "--cast", "x"], "no dtype is called 'x'", id="dtype"),
     pytest.param(["diff", "a", "digit"], "did you mean 'digits'?", id="architecture"),
     pytest.param(["diff", "a", "digits", "seed"], "expected KEY=VALUE", id="setting"),
+    pytest.param(
+        ["diff", "a", "digits", "seed=1", "seed=2"], "seed is given twice: 1 and 2", id="twice"
+    ),
+    pytest.param(["diff", "a", "x" * 300], "no architecture is called 'xxx", id="long target"),
     pytest.param(["inspect", "absent"], "absent: ", id="no file"),
     pytest.param(["diff", "absent", "digits", "--recipe", "r.toml"], "r.toml: ", id="no recipe"),
 ]

@@ -108,6 +108,8 @@ def test_a_packed_file_beside_its_plain_twin_has_its_split(folder: Path) -> None
 
 
 def test_nothing_there(tmp_path: Path) -> None:
+    with pytest.raises(FileAccessError, match=r"x+: cannot be reached: File name too long"):
+        find_source(tmp_path / ("x" * 300))
     with pytest.raises(FileAccessError, match=r"none: there is no such file or folder"):
         open_dataset(tmp_path / "none")
 

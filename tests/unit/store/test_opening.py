@@ -1,5 +1,6 @@
 """Opening by content, and saying what a file is where it is none."""
 
+import os
 import warnings
 
 import numpy as np
@@ -35,6 +36,15 @@ def test_the_content_decides(tmp_path, name, raw, expected):
         assert index.format == expected
         assert index.path == path
         np.testing.assert_array_equal(index["w"].read(), W["w"])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="errors as POSIX has them")
+def test_a_path_that_cannot_be_looked_at_is_refused(tmp_path):
+    with pytest.raises(FileAccessError, match=r"x+: cannot be reached: File name too long"):
+        open_store(tmp_path / ("x" * 300))
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(FileAccessError, match=r"loop: cannot be (opened|reached): Too many levels"):
+        open_store(tmp_path / "loop")
 
 
 def test_an_unknown_file_names_what_can_be_read(tmp_path):
@@ -115,7 +125,7 @@ def test_a_format_that_does_not_load_is_left_out_with_a_warning(monkeypatch):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         names = [each.name for each in available_formats()]
-    assert names == ["safetensors", "rudapack", "pytorch", "numpy"]
+    assert names == [each.name for each in opening.BUILT_IN]
     assert str(caught[0].message) == "the format broken cannot be loaded: no such module"
 
 

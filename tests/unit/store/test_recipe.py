@@ -183,6 +183,17 @@ def test_reading_is_bounded(tmp_path: Path) -> None:
             read_recipe(tmp_path / "pipe.toml")
 
 
+def test_a_byte_order_mark_is_no_entry(tmp_path: Path) -> None:
+    path = tmp_path / "r.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + HEAD.encode())
+    assert read_recipe(path) == Recipe()
+
+
+def test_a_place_is_named_once() -> None:
+    with pytest.raises(RecipeError, match=r"^line \d+: select: the pattern '\('"):
+        recipe_from_toml(HEAD + '[select]\nregexes = ["("]')
+
+
 def test_writing_half_a_character_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     write_recipe(Recipe(), path)

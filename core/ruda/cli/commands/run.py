@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -61,7 +63,7 @@ def command(
 
     recipe = recipe_of(words)
     choice = parse_target(target, settings)
-    out = None if logits is None else _free(Path(logits), overwrite)
+    out = None if logits is None else _free(Path(logits), overwrite, sources=(weights, data))
     with monitor("Loading") as watch:
         dataset = open_dataset(data, split=split, monitor=watch)
         with open_store(weights, top_level_key=words["top_level_key"], monitor=watch) as index:
@@ -121,14 +123,29 @@ def _show_profile(loaded: LoadedModel, dataset: Dataset[Any], batch_size: int) -
     say(page.timing)
 
 
-def _free(path: Path, overwrite: bool) -> Path:
+def _free(path: Path, overwrite: bool, sources: tuple[str, ...]) -> Path:
+    """The path, if the outputs may be written there: never over what they are made from."""
     from ruda.errors import SaveError
 
-    if path.is_dir() or (path.exists() and not overwrite):
-        reason = "is a folder" if path.is_dir() else "exists; --overwrite replaces it"
+    reason = None
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        if not path.parent.is_dir():
+            reason = "its folder does not exist"
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = f"cannot be reached: {getattr(error, 'strerror', None) or error}"
+    else:
+        if stat.S_ISDIR(found.st_mode):
+            reason = "is a folder; name a file in it"
+        elif not stat.S_ISREG(found.st_mode):
+            reason = "is not a plain file"
+        elif not overwrite:
+            reason = "exists; --overwrite replaces it"
+        elif any(os.path.exists(each) and os.path.samefile(each, path) for each in sources):
+            reason = "is read by this very run; name another file for the outputs"
+    if reason is not None:
         raise SaveError(reason, stage="plan", path=path)
-    if not path.parent.is_dir():
-        raise SaveError("its folder does not exist", stage="plan", path=path)
     return path
 
 
