@@ -69,6 +69,7 @@ from ruda.session.pages.save import (
 from ruda.session.pages.status import StatusLook, is_problem, status_look
 from ruda.session.pages.tensors import SortKey as SortKey
 from ruda.session.pages.tensors import TensorPage, TensorRow, TensorTable, tensor_page, tensor_table
+from ruda.session.parts import open_part, parts_of
 from ruda.session.recents import Recent, Recents, add_recent, read_recents, remove_recent
 from ruda.session.restore import (
     DocumentState,
@@ -92,7 +93,7 @@ from ruda.session.runner import (
     run_batch,
     run_choice,
 )
-from ruda.session.saving import SaveOptions, can_write, plan_saving
+from ruda.session.saving import SaveOptions, can_write, edit_only, plan_saving
 from ruda.session.session import Changes, Session
 from ruda.session.settings import (
     SettingInfo,
@@ -203,6 +204,7 @@ __all__ = [
     "diff_page",
     "diff_summary",
     "drafts_of",
+    "edit_only",
     "evaluate",
     "families_of",
     "inspect_command",
@@ -214,7 +216,9 @@ __all__ = [
     "load_model",
     "mistakes_page",
     "number_text",
+    "open_part",
     "parse_target",
+    "parts_of",
     "plan_saving",
     "read_dataset",
     "read_recents",

@@ -20,9 +20,10 @@ def command_text(words: Sequence[str]) -> str:
     return shlex.join(words)
 
 
-def inspect_command(path: Path) -> list[str]:
-    """``ruda inspect FILE``."""
-    return [PROGRAM, "inspect", str(path)]
+def inspect_command(path: Path, *, top_level_key: str | None = None) -> list[str]:
+    """``ruda inspect FILE``, of one part of it where a key is given."""
+    words = [PROGRAM, "inspect", str(path)]
+    return words if top_level_key is None else [*words, "--top-level-key", top_level_key]
 
 
 def diff_command(document: Document, *, recipe_file: Path | None = None) -> list[str]:
@@ -52,6 +53,14 @@ def convert_command(
         words += ["--format", options.format]
     for key, value in options.metadata:
         words += ["--metadata", f"{key}={value}"]
+    for key in options.drop_metadata:
+        words += ["--drop-metadata", key]
+    if options.shard_size is not None:
+        words += ["--shard-size", str(options.shard_size)]
+    if options.aliases is not None:
+        words += ["--aliases", options.aliases.value]
+    for key in options.owners:
+        words += ["--owner", key]
     if options.overwrite:
         words.append("--overwrite")
     if options.verify:

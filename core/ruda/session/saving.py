@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ruda.store import SavePlan, TensorIndex
+    from ruda.store import Aliases, MetadataEdit, Recipe, SavePlan, TensorIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +19,16 @@ class SaveOptions:
     """None: the suffix decides."""
     metadata: tuple[tuple[str, str], ...] = ()
     """Entries that are added to the source's own metadata, or replace them."""
+    drop_metadata: tuple[str, ...] = ()
+    """Entries of the source's metadata that are left out."""
     overwrite: bool = False
     verify: bool = False
+    shard_size: int | None = None
+    """Bytes of tensors per file, for a set of files."""
+    aliases: Aliases | None = None
+    """What is written for keys that are one tensor; None: as the source has it."""
+    owners: tuple[str, ...] = ()
+    """Keys that own what they share with others."""
 
 
 def plan_saving(index: TensorIndex, options: SaveOptions) -> SavePlan:
@@ -28,15 +36,45 @@ def plan_saving(index: TensorIndex, options: SaveOptions) -> SavePlan:
     from ruda.store import plan_save
 
     metadata = None
-    if options.metadata:
+    if options.metadata or options.drop_metadata:
         metadata = {**index.metadata, **dict(options.metadata)}
+        for key in options.drop_metadata:
+            metadata.pop(key, None)
     return plan_save(
         index,
         options.path,
         format=options.format,
         metadata=metadata,
         overwrite=options.overwrite,
+        aliases=options.aliases,
+        owners=options.owners,
+        shard_size=options.shard_size,
     )
+
+
+def edit_only(index: TensorIndex, recipe: Recipe, options: SaveOptions) -> MetadataEdit | None:
+    """Do a save that changes metadata only in the file itself; None for any other save.
+
+    That is one of a safetensors file over itself, with no step of a recipe. Raises SaveError.
+    """
+    from ruda.store import Recipe, edit_metadata
+
+    changes: dict[str, str | None] = dict.fromkeys(options.drop_metadata)
+    changes.update(options.metadata)
+    plain = (options.format in (None, "safetensors"), index.format == "safetensors", changes)
+    spread = (options.shard_size, options.aliases, options.owners, index.shards)
+    if not all(plain) or any(spread) or recipe != Recipe() or not options.overwrite:
+        return None
+    if not isinstance(index.path, Path) or not _is_same(index.path, options.path):
+        return None
+    return edit_metadata(options.path, changes, may_copy=not options.verify)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
 
 
 def can_write(name: str) -> bool:

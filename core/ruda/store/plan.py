@@ -61,7 +61,7 @@ class SavePlan:
     parts: tuple[SavePlan, ...] = ()
     """Plans of the shards, where the tensors are spread over several files."""
     stale: tuple[Path, ...] = ()
-    """Shards and index of an earlier set beside the target that this save leaves there."""
+    """Files of an earlier save of this name beside the target that this one leaves there."""
 
     @property
     def format(self) -> str:
@@ -256,7 +256,7 @@ def tie(
             stage="plan",
         )
     kept = TensorIndex.of(
-        [_owned(s) for key, s in index.items() if key not in found],
+        [_owned(s, found) for key, s in index.items() if key not in found],
         format=index.format,
         path=index.path,
         metadata=index.metadata,
@@ -269,8 +269,13 @@ def tie(
     return Tied(index, kept, found, noted=True, problems=problems)
 
 
-def _owned(snapshot: TensorSnapshot) -> TensorSnapshot:
-    return snapshot if snapshot.shared_with is None else replace(snapshot, shared_with=None)
+def _owned(snapshot: TensorSnapshot, owners: Mapping[str, str]) -> TensorSnapshot:
+    """The tensor, said to share memory with the owner that is written, if not itself that one."""
+    before = snapshot.shared_with
+    after = None if before is None else owners.get(before, before)
+    if after == snapshot.key:
+        after = None
+    return snapshot if after == before else replace(snapshot, shared_with=after)
 
 
 def lay_out(

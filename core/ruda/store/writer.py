@@ -39,7 +39,7 @@ class SaveResult:
     parts: tuple[Path, ...] = ()
     """The shards, where the tensors were spread over several files."""
     stale: tuple[Path, ...] = ()
-    """Files of an earlier set that lie beside and belong to no set any more; yours to remove."""
+    """Files of an earlier save of this name that this one did not replace; yours to remove."""
 
 
 def save(
@@ -105,7 +105,7 @@ def write(
             for part in files:
                 sibling = stack.enter_context(Sibling(Path(os.path.realpath(part.path))))
                 records.append(_fill(part, sibling, tally, digests=verify))
-                if verify and part.entries:
+                if verify:
                     _verify(part, sibling.path, records[-1].sha256, monitor)
                 siblings.append(sibling)
             monitor.check()  # the last moment to stop
@@ -150,6 +150,10 @@ def _fill(plan: SavePlan, sibling: Sibling, tally: Tally, *, digests: bool) -> R
 
 
 def _verify(plan: SavePlan, path: Path, digests: Mapping[str, str], monitor: Monitor) -> None:
+    if plan.parts:
+        if path.read_bytes() != plan.header:
+            raise SaveError("the index file reads back with other bytes", stage="verify")
+        return
     verify_file(
         path,
         plan.layout,

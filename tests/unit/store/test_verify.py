@@ -67,20 +67,21 @@ def test_a_sound_file_passes(written):
 
 
 def test_every_spelling_of_a_dtype_passes(tmp_path):
-    bits = ArraySource(np.zeros(4, np.uint8))
+    def zeros(count, dtype):
+        return ArraySource(np.zeros(count, dtype))
+
+    flex = TensorSnapshot("flex", DType.FLEX32, (1,), 4, zeros(1, "<f4"))
     Written(
         tmp_path / "m.bpk",
         index_of(
-            TensorSnapshot("q", DType.QFLOAT, (4,), 4, bits, scheme=SCHEME),
-            TensorSnapshot("old", DType.BOOL, (4,), 4, bits, scheme="Bool"),
-            TensorSnapshot("u8", DType.BOOL, (4,), 4, bits, scheme={"Bool": "U8"}),
-            TensorSnapshot("u32", DType.BOOL_U32, (1,), 4, bits),
-            TensorSnapshot("flex", DType.FLEX32, (1,), 4, bits),
+            TensorSnapshot("q", DType.QFLOAT, (4,), 4, zeros(4, "u1"), scheme=SCHEME),
+            TensorSnapshot("old", DType.BOOL, (4,), 4, zeros(4, "?"), scheme="Bool"),
+            TensorSnapshot("u8", DType.BOOL, (4,), 4, zeros(4, "?"), scheme={"Bool": "U8"}),
+            TensorSnapshot("u32", DType.BOOL_U32, (1,), 4, zeros(1, "<u4")),
+            flex,
         ),
     ).verify()
-    Written(
-        tmp_path / "m.safetensors", index_of(TensorSnapshot("flex", DType.FLEX32, (1,), 4, bits))
-    ).verify()
+    Written(tmp_path / "m.safetensors", index_of(flex)).verify()
 
 
 CHANGES = [

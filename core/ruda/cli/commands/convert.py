@@ -15,7 +15,7 @@ from ruda.cli.terminal import monitor, say, table, warn
 if TYPE_CHECKING:
     from ruda.progress import Monitor
     from ruda.session import SavedPage, SavePlanPage, TargetChoice
-    from ruda.store import Target
+    from ruda.store import MetadataEdit, Target
 
 
 @click.command("convert")
@@ -28,6 +28,14 @@ if TYPE_CHECKING:
 @click.option(
     "--metadata", multiple=True, metavar="KEY=VALUE", help="Add or replace an entry of metadata."
 )
+@click.option("--drop-metadata", multiple=True, metavar="KEY", help="Leave out an entry of it.")
+@click.option("--shard-size", metavar="SIZE", help="Spread over files of at most 5GB, 500MiB, …")
+@click.option(
+    "--aliases",
+    type=click.Choice(["full", "once"]),
+    help="Write keys that are one tensor each in full, or once with a note in the metadata.",
+)
+@click.option("--owner", "owners", multiple=True, metavar="KEY", help="Key that owns such values.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it is there.")
 @click.option("--verify", is_flag=True, help="Read OUT back and compare every tensor.")
 @click.option("--dry-run", is_flag=True, help="Show the plan, write nothing.")
@@ -38,6 +46,10 @@ def command(
     settings: tuple[str, ...],
     format_: str | None,
     metadata: tuple[str, ...],
+    drop_metadata: tuple[str, ...],
+    shard_size: str | None,
+    aliases: str | None,
+    owners: tuple[str, ...],
     overwrite: bool,
     verify: bool,
     dry_run: bool,
@@ -45,17 +57,19 @@ def command(
 ) -> int:
     """Write SOURCE to OUT after remapping, adapting and casting its tensors.
 
-    The suffix of OUT says the format (.safetensors, .bpk). A conversion that changes nothing
-    carries metadata, order and ids over as they are. OUT appears only when it is complete.
+    The suffix of OUT says the format (.safetensors, .bpk, .pt, .npz, .npy). A conversion that
+    changes nothing carries metadata, order and ids over as they are. OUT appears only when it is
+    complete. Where SOURCE is OUT and only its metadata changes, its tensors are left alone.
     """
     from ruda.session import (
         SaveOptions,
+        edit_only,
         parse_target,
         plan_saving,
         save_plan_page,
         saved_page,
     )
-    from ruda.store import convert, open_store, write
+    from ruda.store import Aliases, convert, open_store, parse_size, write
 
     recipe = recipe_of(words)
     choice = None if target is None else parse_target(target, settings)
@@ -65,14 +79,22 @@ def command(
         path=Path(out),
         format=format_,
         metadata=tuple(_entry(word) for word in metadata),
+        drop_metadata=drop_metadata,
         overwrite=overwrite,
         verify=verify,
+        shard_size=None if shard_size is None else parse_size(shard_size),
+        aliases=None if aliases is None else Aliases(aliases),
+        owners=owners,
     )
     with (
         monitor("Converting") as watch,
         open_store(source, top_level_key=words["top_level_key"], monitor=watch) as index,
         ExitStack() as files,
     ):
+        edit = edit_only(index, recipe, options) if target is None and not dry_run else None
+        if edit is not None:
+            _show_edit(edit)
+            return FINE
         view = convert(index, recipe=recipe, target=_expectation(choice, files, watch))
         plan = plan_saving(view, options)
         page = save_plan_page(plan, index)
@@ -81,7 +103,7 @@ def command(
             for blocker in page.blockers:
                 warn(f"cannot be saved: {blocker}")
             return FINE if page.can_save else REFUSED
-        _require_free(Path(out), overwrite)
+        _require_free(plan.path, overwrite)
         plan.require_writable()
         _show_plan(source, page)
         result = write(plan, monitor=watch, verify=verify)
@@ -143,6 +165,15 @@ def _show_plan(source: str, page: SavePlanPage) -> None:
         warn(warning)
 
 
+def _show_edit(edit: MetadataEdit) -> None:
+    from ruda.session import size_text
+
+    how = f"{size_text(edit.written)} written in place" if edit.in_place else "copied"
+    say(f"Metadata of {edit.path} changed, {how}")
+    for key, value in edit.metadata.items():
+        say(f"  {key}={value}")
+
+
 def _show_saved(page: SavedPage) -> None:
     say(page.title)
     if page.casts.numel:
@@ -151,3 +182,9 @@ def _show_saved(page: SavedPage) -> None:
         say(f"  {line}")
     if page.casts.overflow:
         warn(f"{page.casts.overflow} values do not fit the new type and became infinite")
+    if page.stale:
+        more = ", …" if len(page.stale) > 3 else ""
+        named = ", ".join(page.stale[:3]) + more
+        warn(
+            f"files of an earlier set lie beside it; remove them if you need them no more: {named}"
+        )

@@ -82,6 +82,8 @@ class SavedPage:
     """Families that lost values, with the counts."""
     warnings: tuple[str, ...]
     verified: bool
+    stale: tuple[str, ...] = ()
+    """Names of files of an earlier set that still lie beside the new one."""
 
 
 def save_plan_page(plan: SavePlan, source: TensorIndex) -> SavePlanPage:
@@ -118,14 +120,16 @@ def saved_page(result: SaveResult) -> SavedPage:
             family = fold(key)
             families[family] = families.get(family, CastCounts()) + counts
     checked = ", read back and compared" if result.verified else ""
+    files = f" and {counted(len(result.parts), 'shard')}" if result.parts else ""
     return SavedPage(
-        title=f"Saved {result.path.name}, {size_text(result.nbytes)}{checked}",
+        title=f"Saved {result.path.name}{files}, {size_text(result.nbytes)}{checked}",
         size=result.nbytes,
         casts=total,
         cast_text=cast_text(total),
         worst=tuple(f"{family}: {cast_text(counts)}" for family, counts in families.items()),
         warnings=tuple(str(problem) for problem in result.warnings),
         verified=result.verified,
+        stale=tuple(path.name for path in result.stale),
     )
 
 

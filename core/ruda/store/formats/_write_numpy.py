@@ -27,6 +27,7 @@ from ruda.store.layout import (
 from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import DType
 
+MAX_NAME = FULL16 - len(".npy")
 _PLAIN = frozenset(d for d in DType if d.value.numpy is not None and d.numpy.isbuiltin == 1) - {
     DType.BOOL_U32
 }
@@ -46,7 +47,10 @@ class NpzEncoder:
         checksums: dict[str, int] = {}
         for snapshot in _holdable(index):
             lead = array_header(snapshot)
-            name = snapshot.key.encode("utf-8", "replace").decode() + ".npy"
+            name = (
+                snapshot.key.encode("utf-8", "replace")[:MAX_NAME].decode("utf-8", "ignore")
+                + ".npy"
+            )
             at = archive.add_block(name, snapshot.nbytes, snapshot.key, lead=lead)
             entries.append(_planned(snapshot, at))
             checksums[snapshot.key] = zlib.crc32(lead)
@@ -135,7 +139,7 @@ def _name_problems(index: TensorIndex) -> list[PlanProblem]:
             found.append(PlanProblem(f"the key {bad}", key))
         elif "\0" in key:
             found.append(PlanProblem("zip programs cut a name at its NUL; rename the tensor", key))
-        elif len(key.encode()) + 4 > FULL16:
+        elif len(key.encode()) > MAX_NAME:
             found.append(PlanProblem("the key is too long for a name in a zip archive", key))
         elif key.endswith(".npy") and key.removesuffix(".npy") in index:
             said = f"NumPy takes it for {key.removesuffix('.npy')!r}; rename the tensor"
