@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from ruda.errors import SaveError
+from ruda.errors import SaveError, SettingError
 from ruda.store.aliases import NOTE, Aliases, choose_owners, default_policy, note_of, noted_in
 from ruda.store.formats._write_numpy import NpyEncoder, NpzEncoder
 from ruda.store.formats._write_pytorch import PytorchEncoder
@@ -311,7 +311,7 @@ def format_for(path: Path) -> str:
         if suffix in encoder.suffixes:
             return encoder.name
     known = " or ".join(encoder.suffixes[0] for encoder in _ENCODERS)
-    if path.is_dir():
+    if os.path.isdir(path):  # unlike Path.is_dir, False where nobody may look
         reason = "the target is a folder; name a file in it"
     elif path.name.endswith(INDEX_SUFFIX):
         reason = "an index of shards is written with a shard size; give one, or name a plain file"
@@ -329,6 +329,9 @@ def carried_metadata(
 ) -> dict[str, str]:
     """Text map to write: the given one, else the index's without a stale name of its container."""
     if metadata is not None:
+        for key, value in metadata.items():
+            if not isinstance(key, str) or not isinstance(value, str):
+                raise SettingError(f"metadata maps text to text, got {key!r}: {value!r}")
         return dict(metadata)
     kept = dict(index.metadata)
     if index.format != format and kept.get("format") in _CONTAINER_NAMES:
@@ -357,7 +360,7 @@ def path_problems(path: Path, *, overwrite: bool) -> tuple[PlanProblem, ...]:
 
 
 def _parent_problems(folder: Path) -> tuple[PlanProblem, ...]:
-    if not folder.exists():
+    if not os.path.exists(folder):
         return (PlanProblem(f"the folder {folder} does not exist"),)
     if not os.access(folder, os.W_OK | os.X_OK):
         return (PlanProblem(f"the folder {folder} is read-only"),)

@@ -11,12 +11,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ruda.errors import DTypeError, ShapeError
 from ruda.nn import ParamId
 from ruda.store.uri import Place
-from ruda.tensor import DType
+from ruda.tensor import DType, Kind
 
 CHUNK_BYTES = 8 << 20
 """Bytes per piece of ``TensorSnapshot.chunks``: large enough for full disk speed."""
+
+_RAW_KINDS = frozenset({Kind.PACKED, Kind.QUANTIZED})
+"""Kinds whose values are handed out as raw bytes on one axis."""
 
 EITHER = "Either:"
 """Prefix of a container entry that names several possible kinds: ``Either:Embedding|Linear``."""
@@ -53,7 +57,11 @@ def stream_of(source: TensorSource, size: int) -> Iterator[memoryview]:
     if stream is not None:
         yield from stream(size)
         return
-    flat = np.ascontiguousarray(source.read()).reshape(-1).view(np.uint8)
+    yield from _pieces(source.read(), size)
+
+
+def _pieces(values: np.ndarray[Any, Any], size: int) -> Iterator[memoryview]:
+    flat = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
     for start in range(0, flat.size, size):
         yield flat[start : start + size].data
 
@@ -113,7 +121,7 @@ class TensorSnapshot:
 
     @property
     def dtype_label(self) -> str:
-        """Name of the element type: the scheme's own where it has one (``q4_0``), or the dtype's."""
+        """Name of the element type: the scheme's own where it has one (``q4_0``)."""
         label: str = getattr(self.scheme, "label", self.dtype.label)
         return label
 
@@ -125,9 +133,28 @@ class TensorSnapshot:
     def read(self) -> np.ndarray[Any, Any]:
         """All values in the carrier dtype, C-contiguous, little-endian; treat as read-only.
 
-        Raises the StoreError of the underlying file. Nothing is cached.
+        Raises the StoreError of the underlying file, and DTypeError or ShapeError for a source
+        that gives other values than the snapshot says. Nothing is cached.
         """
-        return self.source.read()
+        values = self._typed()
+        if values.nbytes != self.nbytes or (
+            self.dtype.kind not in _RAW_KINDS and values.shape != self.shape
+        ):
+            raise ShapeError(
+                f"{self.key!r}: its source gave the shape {values.shape} ({values.nbytes} bytes), "
+                f"expected {self.shape} ({self.nbytes} bytes)"
+            )
+        return values
+
+    def _typed(self) -> np.ndarray[Any, Any]:
+        """What the source gives; its bytes mean something in the carrier's type and order only."""
+        values = self.source.read()
+        if values.dtype != self.dtype.carrier:
+            raise DTypeError(
+                f"{self.key!r}: its source gave NumPy's {values.dtype.str} ({values.dtype}), "
+                f"expected {self.dtype.carrier.str} for {self.dtype}"
+            )
+        return values
 
     def chunks(self, size: int = CHUNK_BYTES) -> Iterator[memoryview]:
         """The row-major little-endian bytes in pieces of at most ``size``; none for empty tensors.
@@ -135,7 +162,10 @@ class TensorSnapshot:
         A piece is valid until the next is asked for: sources that stream reuse one buffer, so
         that a tensor larger than memory can be hashed or copied.
         """
-        return stream_of(self.source, size)
+        if hasattr(self.source, "stream"):
+            yield from stream_of(self.source, size)
+        else:
+            yield from _pieces(self._typed(), size)
 
     def sha256(self) -> str:
         """Hex digest of the row-major little-endian bytes."""

@@ -12,6 +12,7 @@ are adapted and then renamed. A filter sees the module's own keys both ways.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -279,7 +280,7 @@ class ModuleStore:
     def _source(self) -> Path:
         """The file to read: the suffix is appended where only the longer name exists."""
         assert self.path is not None
-        return self.path if self.path.exists() else self._target()
+        return self.path if os.path.exists(self.path) else self._target()
 
     def _target(self) -> Path:
         """The file to write: a path without any suffix gets that of the format."""

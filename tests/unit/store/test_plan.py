@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ruda.errors import SaveError
+from ruda.errors import SaveError, SettingError
 from ruda.store import plan_save
 from ruda.store.index import TensorIndex
 from ruda.store.layout import PIECE_BYTES
@@ -151,6 +151,23 @@ CARRIED = [
 def test_metadata_is_kept(tmp_path, source, expected, named):
     index = index_of(format=source, metadata={"format": named or "pt", "a": "b"})
     assert plan_save(index, tmp_path / "m.safetensors").metadata == expected
+
+
+@pytest.mark.parametrize(("key", "value"), [("epoch", 5), (b"a", "b"), (None, "x")])
+def test_metadata_that_is_no_text_is_refused(tmp_path, key, value):
+    index = TensorIndex.of([], format="memory")
+    with pytest.raises(SettingError, match=rf"text to text, got {key!r}: {value!r}"):
+        plan_save(index, tmp_path / "a.bpk", metadata={key: value})
+
+
+@pytest.mark.skipif(os.name == "nt", reason="errors as POSIX has them")
+def test_a_name_that_is_too_long_is_refused(tmp_path):
+    index = TensorIndex.of([], format="memory")
+    with pytest.raises(SaveError, match="no suffix that tells the format"):
+        plan_save(index, tmp_path / ("x" * 300))
+    plan = plan_save(index, tmp_path / f"{'x' * 300}.bpk")
+    with pytest.raises(SaveError, match="the target cannot be reached: File name too long"):
+        plan.require_writable()
 
 
 def test_given_metadata_replaces_all(tmp_path):
