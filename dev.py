@@ -6,6 +6,7 @@
     python3 dev.py setup            only make .venv, compile and install
     python3 dev.py cli ARGS…        the ruda command
     python3 dev.py bench [NAME]     side-by-side measurements (kernels, stores) in .venv-bench
+    python3 dev.py fuzz NAME [--seconds N] [--runs N]   broken bytes for one reader, with atheris
     python3 dev.py shot SCREEN [--theme light|dark] [--scale 1|2] [--out FILE]
     python3 dev.py changes [--check | --release VERSION]   the change notes
 
@@ -30,6 +31,7 @@ BENCH_VENV = ROOT / ".venv-bench"
 BIN = "Scripts" if os.name == "nt" else "bin"
 BUILD_TOOLS = ["meson-python>=0.17", "meson>=1.4", "ninja>=1.11", "pythran>=0.18.1", "numpy>=2.0"]
 BENCH_PEERS = ["torch==2.13.0", "safetensors", "ml_dtypes", "numpy"]
+FUZZER = "atheris==3.0.0"
 OLDEST = (3, 11)
 
 # Which Debian package brings a shared library that Qt may miss.
@@ -343,6 +345,23 @@ def bench_python() -> Path:
     return venv_python(BENCH_VENV)
 
 
+def command_fuzz(arguments: Sequence[str]) -> int:
+    """Give one reader broken bytes; what makes it fail is kept in build/fuzz."""
+    if not arguments or arguments[0].startswith("-"):
+        raise Stop("fuzz needs the NAME of a reader, such as safetensors or pytorch-zip")
+    setup("test")
+    python = bench_python()
+    known = subprocess.run([python, "-c", "import atheris"], capture_output=True, check=False)
+    if known.returncode:
+        say(f"installing {FUZZER} into {BENCH_VENV.name}")
+        words = [python, "-m", "pip", "install", "-qq", FUZZER]
+        if subprocess.run(words, env=environment(BENCH_VENV), check=False).returncode:
+            say("atheris cannot be installed here: random changes serve instead")
+    folder = ROOT / "build" / "fuzz" / arguments[0]
+    script = ROOT / "tests" / "fuzz" / "fuzz.py"
+    return call([python, script, *arguments, "--folder", folder], environment(BENCH_VENV))
+
+
 def command_shot(arguments: Sequence[str]) -> int:
     """Grab one screen of the workbench."""
     parser = argparse.ArgumentParser(prog="dev.py shot", description="Grab one screen as a PNG.")
@@ -377,6 +396,7 @@ COMMANDS = {
     "setup": command_setup,
     "cli": command_cli,
     "bench": command_bench,
+    "fuzz": command_fuzz,
     "shot": command_shot,
     "changes": command_changes,
 }

@@ -61,6 +61,7 @@ COMMANDS = [
     pytest.param([], 2, "", id="nothing: the help"),
     pytest.param(["--help"], 0, "", id="help"),
     pytest.param(["bench", "nonsense"], 2, "no benchmark is called 'nonsense'", id="bench"),
+    pytest.param(["fuzz"], 2, "fuzz needs the NAME of a reader", id="fuzz without a name"),
     pytest.param(["changes", "--check"], 0, "", id="change notes are well named"),
 ]
 

@@ -201,12 +201,23 @@ def torch_zip_raw(
     members = {f"{folder}data.pkl": pickled}
     members |= {f"{folder}data/{key}": raw for key, raw in (storages or {}).items()}
     members |= more or {}
+    return archive_bytes(members, deflate=deflate)
+
+
+def archive_bytes(members: Mapping[str, bytes], *, deflate: bool = False) -> bytes:
+    """A zip archive of these members."""
     method = zipfile.ZIP_DEFLATED if deflate else zipfile.ZIP_STORED
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
         for member, raw in members.items():
             archive.writestr(zipfile.ZipInfo(member), raw, method)
     return out.getvalue()
+
+
+def pickle_of(archive: bytes) -> bytes:
+    """The pickle in a checkpoint archive."""
+    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+        return opened.read(next(n for n in opened.namelist() if n.endswith("data.pkl")))
 
 
 def torch_zip_bytes(arrays: Arrays, **options: Any) -> bytes:
