@@ -35,18 +35,21 @@ class Sibling:
     """A new file in the folder of ``target``, open for writing. Use it in ``with``.
 
     Leaving the block without ``rename_over`` or ``keep`` removes the file. Raises SaveError
-    (stage ``write``) if the folder does not take it.
+    (stage ``write``) if the folder does not take it, and (stage ``plan``) if the target is a
+    folder, a pipe or a device: a rename would put a file in a device's place.
     """
 
     def __init__(self, target: Path) -> None:
         self.target = target
+        self._before = _status(target)
+        if self._before is not None and not stat.S_ISREG(self._before.st_mode):
+            raise SaveError("the target is not a plain file", stage="plan")
         with suppress(OSError):
             finish_interrupted(target.parent)
         remove_stale(target.parent)
         self.path = target.parent / _temporary_name(target.name)
         self._settled = self.is_in_place = False
         self._written = self._under_way = 0
-        self._before = _status(target)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
         mode = 0o666 if self._before is None else stat.S_IMODE(self._before.st_mode) & 0o666 | 0o600

@@ -282,3 +282,22 @@ def wait_for_lock_release(folder):
         if not list(folder.glob(".*.tmp")):
             return
         time.sleep(0.01)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes and devices as POSIX has them")
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link to a pipe"])
+def test_only_a_plain_file_is_replaced(tmp_path, kind):
+    place = tmp_path / "place"
+    if kind == "folder":
+        place.mkdir()
+    else:
+        os.mkfifo(place)
+    if kind == "link to a pipe":
+        place = tmp_path / "link"
+        place.symlink_to("place")
+    before = place.stat()
+    with pytest.raises(SaveError, match=f"{place.name}: the target is not a plain file") as caught:
+        replace_file(place, b"new")
+    assert caught.value.stage == "plan"
+    assert place.stat() == before
+    assert not [each for each in tmp_path.iterdir() if each.suffix == ".tmp"]
