@@ -434,6 +434,5 @@ class MainWindow(QMainWindow):
         for workspace in self._workspaces.values():
             workspace.left()
         context.close()
-        for document in context.session.documents:
-            document.index.close()
+        context.session.close_files()
         event.accept()

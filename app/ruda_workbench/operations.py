@@ -18,6 +18,7 @@ from ruda.session import (
     SessionState,
     TargetChoice,
     listed,
+    open_part,
     recipe_of_state,
     target_of_state,
 )
@@ -25,7 +26,9 @@ from ruda.store import Recipe, TensorIndex, open_store
 from ruda_workbench import assets, data_operations
 from ruda_workbench.context import Context
 
-Found = list[tuple[DocumentState, TensorIndex | RudaError]]
+Part = tuple[TensorIndex, tuple[str, ...]]
+"""An opened file, or a part of it, and the parts that the file has."""
+Found = list[tuple[DocumentState, Part | RudaError]]
 """Documents of a session with their files, or why a file was refused."""
 
 
@@ -40,11 +43,14 @@ def open_document(
 ) -> None:
     """Open a file of weights in a job and bring it to the front; a refusal becomes a notice."""
 
-    def work(monitor: Monitor) -> TensorIndex:
-        return open_store(path, top_level_key=top_level_key, monitor=monitor)
+    def work(monitor: Monitor) -> Part:
+        return open_part(path, top_level_key, monitor=monitor)
 
-    def done(index: TensorIndex) -> None:
-        context.session.open(path, index, recipe=recipe, target=target, top_level_key=top_level_key)
+    def done(found: Part) -> None:
+        index, parts = found
+        context.session.open(
+            path, index, recipe=recipe, target=target, top_level_key=top_level_key, parts=parts
+        )
         if index.unsafe:
             context.notify(
                 "warning",
@@ -105,6 +111,27 @@ def choose_target(context: Context, document: Document, target: TargetChoice | N
     """Lay a document onto another target."""
     if document.target != target:
         context.session.retarget(document.id, target)
+
+
+def take_part(context: Context, document: Document, key: str | None) -> None:
+    """Take only the tensors under a key of the checkpoint's root, or the whole file again."""
+    if document.top_level_key == key:
+        return
+
+    def work(monitor: Monitor) -> TensorIndex:
+        return open_store(document.path, top_level_key=key, monitor=monitor)
+
+    def done(index: TensorIndex) -> None:
+        if any(each.id == document.id for each in context.session.documents):
+            context.session.take_part(document.id, index, key)
+        else:
+            index.close()
+
+    def failed(failure: JobFailure) -> None:
+        context.fail(f"{key or document.name} was not opened", failure)
+
+    title = f"Opening {document.name}"
+    context.jobs.start(title, work, owner=context, done=done, failed=failed)
 
 
 def can_undo(context: Context) -> bool:
@@ -188,7 +215,7 @@ def _reopen(context: Context, kept: Sequence[DocumentState], state: SessionState
         for each in track(kept, monitor, "files", len(kept)):
             try:
                 key = each.top_level_key
-                found.append((each, open_store(each.path, top_level_key=key, monitor=monitor)))
+                found.append((each, open_part(Path(each.path), key, monitor=monitor)))
             except RudaError as error:
                 found.append((each, error))
         return found
@@ -196,11 +223,12 @@ def _reopen(context: Context, kept: Sequence[DocumentState], state: SessionState
     def done(found: Found) -> None:
         wanted = None if state.active is None else state.documents[state.active]
         front: int | None = None
-        for each, index in found:
-            if isinstance(index, RudaError):
+        for each, part in found:
+            if isinstance(part, RudaError):
                 name = Path(each.path).name
-                context.notify("error", f"{name} was not opened", str(index))
+                context.notify("error", f"{name} was not opened", str(part))
                 continue
+            index, parts = part
             recipe, note = recipe_of_state(each)
             if note:
                 context.notify("warning", "A recipe was not restored", note)
@@ -210,6 +238,7 @@ def _reopen(context: Context, kept: Sequence[DocumentState], state: SessionState
                 recipe=recipe,
                 target=target_of_state(each),
                 top_level_key=each.top_level_key,
+                parts=parts,
             )
             front = opened.id if each is wanted else front
         if front is not None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from ruda.session import RuleDraft
@@ -141,3 +142,39 @@ def test_a_broken_file_of_ours_costs_only_itself(
     assert window.isVisible()
     assert window.context.session.documents == ()
     let_go(window)
+
+
+def test_one_part_of_a_checkpoint_is_taken_undone_and_kept(
+    qapp: QApplication, window: MainWindow, storage: Storage, project: Path
+) -> None:
+    path = project / "resources" / "samples" / "digits-checkpoint.pt"
+    window.open_paths([path])
+    settle(window)
+    weights = window.workspace("weights")
+    assert isinstance(weights, WeightsWorkspace)
+    assert weights.title.facts.startswith("18 tensors in the whole file · 58.0 kB · PyTorch")
+    weights.title.part_picked.emit("state_dict")
+    settle(window)
+    assert weights.title.facts.startswith("18 tensors in state_dict · 58.0 kB · PyTorch")
+    assert keys_shown(weights) == {"module"}
+    weights.copy_command()
+    command = f"ruda inspect {path} --top-level-key state_dict"
+    assert QGuiApplication.clipboard().text() == command
+    window.book.run("edit.undo")
+    settle(window)
+    assert keys_shown(weights) == {"state_dict"}
+    window.book.run("edit.redo")
+    settle(window)
+    window.close()
+    second = again(qapp, storage)
+    document = second.context.session.active
+    assert document is not None
+    assert (document.top_level_key, document.parts) == ("state_dict", ("state_dict",))
+    assert next(iter(document.index)).startswith("module.")
+    let_go(second)
+
+
+def keys_shown(weights: WeightsWorkspace) -> set[str]:
+    model = weights.tensors.model
+    rows = [model.row(place) for place in range(model.row_total())]
+    return {row.key.split(".")[0] for row in rows if row is not None}

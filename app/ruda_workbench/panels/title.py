@@ -8,15 +8,18 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Space, Type
 from ruda_workbench.widgets.buttons import Picker, push_button
-from ruda_workbench.widgets.labels import ElidedLabel
+from ruda_workbench.widgets.labels import ElidedLabel, set_role
 
 FILE_TARGET = "\0file"
+WHOLE = "the whole file"
 
 
 class TitleRow(QWidget):
     """Names the document and its target; the target is picked in the sentence itself."""
 
     target_picked = Signal(str)
+    part_picked = Signal(str)
+    """A key of the checkpoint's root, or nothing for the whole file."""
     command_asked = Signal()
     save_asked = Signal()
 
@@ -40,11 +43,8 @@ class TitleRow(QWidget):
         sentence.addWidget(self._onto)
         sentence.addWidget(self.target)
         sentence.addStretch(1)
-        self._facts = ElidedLabel(ink="dim")
-        self._facts.setObjectName("title.facts")
-        self._facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         column.addLayout(sentence)
-        column.addWidget(self._facts)
+        column.addLayout(self._fact_row())
         outer.addLayout(column, 1)
         self._command = push_button("Copy command", "title.command")
         self._save = push_button("Save converted…", "title.save", primary=True)
@@ -53,12 +53,38 @@ class TitleRow(QWidget):
         self._command.clicked.connect(self.command_asked)
         self._save.clicked.connect(self.save_asked)
 
-    def show_document(self, name: str, target: str, facts: str, path: str) -> None:
+    def _fact_row(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(0)
+        self._tensors = ElidedLabel(ink="dim")
+        self.part = Picker("title.part", "Part of the checkpoint", quiet=True)
+        self.part.setProperty("small", True)
+        self.part.setToolTip("Take one part of the checkpoint: its keys lose the name of the part")
+        self.part.picked.connect(self.part_picked)
+        self._facts = ElidedLabel(ink="dim")
+        self._facts.setObjectName("title.facts")
+        self._facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        row.addWidget(self._tensors)
+        row.addWidget(self.part)
+        row.addWidget(self._facts, 1)
+        return row
+
+    def show_document(self, name: str, target: str, path: str) -> None:
         """Name another document and target."""
         self._name.set_text(name)
         self._name.setToolTip(path)
-        self._facts.set_text(facts)
         self.setAccessibleName(f"{name} onto {target}" if target else name)
+
+    def show_facts(self, tensors: str, parts: tuple[str, ...], part: str | None, rest: str) -> None:
+        """``18 tensors in state_dict · 58.0 kB · …``; the part can be picked if there are any."""
+        has_parts = bool(parts) or part is not None
+        self._tensors.set_text(f"{tensors} in" if has_parts else tensors)
+        offers = [("", WHOLE), ("-", ""), *((key, key) for key in parts)]
+        self.part.offer(offers, part or "")
+        set_role(self.part, "chosen", part is not None)
+        self.part.show_value(part or "", part or WHOLE)
+        self.part.setVisible(has_parts)
+        self._facts.set_text(f"· {rest}" if has_parts else f" · {rest}")
 
     def offer_targets(self, names: tuple[tuple[str, str], ...], value: str) -> None:
         """Offer these architectures, a file, and none; show the one that is picked."""
@@ -76,4 +102,5 @@ class TitleRow(QWidget):
     @property
     def facts(self) -> str:
         """The line of facts."""
-        return self._facts.text()
+        part = "" if self.part.isHidden() else f" {self.part.text()} "
+        return f"{self._tensors.text()}{part}{self._facts.text()}"

@@ -15,7 +15,15 @@ from PySide6.QtWidgets import (
 )
 
 from ruda.models import architectures
-from ruda.session import Changes, Document, TargetChoice, counted, size_text, steps_text
+from ruda.session import (
+    Changes,
+    Document,
+    TargetChoice,
+    TensorTable,
+    counted,
+    size_text,
+    steps_text,
+)
 from ruda.store import DiffRow, TensorSnapshot, available_formats
 from ruda_workbench import operations, save_operations
 from ruda_workbench.action_book import Action
@@ -63,7 +71,7 @@ class WeightsWorkspace(Workspace):
         self._inspector = InspectorPanel(context)
         self._views: dict[int, str] = {}
         self._save_waits = False
-        self._sizes: dict[int, int] = {}
+        self._size_of: tuple[TensorTable | None, int] = (None, 0)
         self._pages = QStackedWidget()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -102,6 +110,7 @@ class WeightsWorkspace(Workspace):
         self.welcome.sample_asked.connect(self._sample)
         self.welcome.recent_asked.connect(self._recent)
         self.title.target_picked.connect(self.choose_target)
+        self.title.part_picked.connect(self.take_part)
         self.title.command_asked.connect(self.copy_command)
         self.title.save_asked.connect(self.ask_save)
         self.views.chosen.connect(self.show_view)
@@ -216,6 +225,11 @@ class WeightsWorkspace(Workspace):
         if choice is not None:
             self.show_view("diff")
 
+    def take_part(self, key: str) -> None:
+        """Take one part of the checkpoint by its key, or with none the whole file."""
+        if self.watch.document is not None:
+            operations.take_part(self.context, self.watch.document, key or None)
+
     def copy_command(self) -> None:
         """Copy the command that does the same."""
         if self.watch.document is not None:
@@ -285,25 +299,26 @@ class WeightsWorkspace(Workspace):
             return
         names = tuple((a.name, f"{a.name}   {a.title}") for a in architectures())
         target = "" if document.target is None else document.target.title
+        tensors = counted(len(document.index), "tensor")
         facts = (
-            counted(len(document.index), "tensor")
-            + (f" in {document.top_level_key}" if document.top_level_key else ""),
             *self._size(document),
             _FORMATS.get(document.index.format, document.index.format),
             steps_text(document.recipe),
         )
-        self.title.show_document(document.name, target, " · ".join(facts), str(document.path))
+        self.title.show_document(document.name, target, str(document.path))
+        self.title.show_facts(tensors, document.parts, document.top_level_key, " · ".join(facts))
         self.title.offer_targets(names, "" if document.target is None else document.target.name)
         self.title.can_save(on=_can_save(self))
 
     def _size(self, document: Document) -> tuple[str, ...]:
         """The size of all tensors that own their memory, once the table is there."""
         table = self.watch.table
-        if table is not None and document.id not in self._sizes:
+        if table is None:
+            return ()
+        if self._size_of[0] is not table:
             shared = sum(int(table.nbytes[place]) for place in table.shared)
-            self._sizes[document.id] = int(table.nbytes.sum()) - shared
-        size = self._sizes.get(document.id)
-        return () if size is None else (size_text(size),)
+            self._size_of = (table, int(table.nbytes.sum()) - shared)
+        return (size_text(self._size_of[1]),)
 
     def _show_recents(self) -> None:
         recents = self.context.storage.recents

@@ -62,6 +62,8 @@ class Document:
     recipe: Recipe
     target: TargetChoice | None = None
     top_level_key: str | None = None
+    parts: tuple[str, ...] = ()
+    """Keys of the checkpoint's root of which one can be taken alone, as ``top_level_key``."""
 
     @property
     def name(self) -> str:
@@ -71,6 +73,10 @@ class Document:
     def with_recipe(self, recipe: Recipe) -> Document:
         """The same source under another recipe."""
         return replace(self, recipe=recipe)
+
+    def with_part(self, index: TensorIndex, top_level_key: str | None) -> Document:
+        """Another part of the same source, opened as ``index``."""
+        return replace(self, index=index, top_level_key=top_level_key)
 
     def with_target(self, target: TargetChoice | None) -> Document:
         """The same source against another target."""

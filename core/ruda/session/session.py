@@ -35,7 +35,9 @@ class Changes(Flag):
     DATASET = auto()
     BATCH = auto()
     """Another batch of the dataset is looked at."""
-    ALL = DOCUMENTS | ACTIVE | RECIPE | TARGET | SAVED | DATASET | BATCH
+    PART = auto()
+    """Another part of the file is taken: its index is another one."""
+    ALL = DOCUMENTS | ACTIVE | RECIPE | TARGET | SAVED | DATASET | BATCH | PART
 
 
 Subscriber = Callable[[Changes], None]
@@ -96,6 +98,7 @@ class Session:
         recipe: Recipe | None = None,
         target: TargetChoice | None = None,
         top_level_key: str | None = None,
+        parts: tuple[str, ...] = (),
     ) -> Document:
         """Take in an opened index and bring it to the front."""
         from ruda.store import Recipe
@@ -107,6 +110,7 @@ class Session:
             recipe=Recipe() if recipe is None else recipe,
             target=target,
             top_level_key=top_level_key,
+            parts=parts,
         )
         self._histories[document.id] = History.begin(document)
         self._active = document.id
@@ -115,7 +119,7 @@ class Session:
 
     def close(self, document_id: int) -> None:
         """Let a document go and release its file; its neighbour comes to the front."""
-        document = self.document(document_id)
+        history = self.history(document_id)
         ids = list(self._histories)
         place = ids.index(document_id)
         del self._histories[document_id]
@@ -124,8 +128,13 @@ class Session:
             rest = [*ids[place + 1 :], *reversed(ids[:place])]
             self._active = rest[0] if rest else None
             changes |= Changes.ACTIVE | Changes.RECIPE | Changes.TARGET
-        document.index.close()
+        _release(history, None)
         self._tell(changes)
+
+    def close_files(self) -> None:
+        """Release the files of every document, at the end of the session."""
+        for history in self._histories.values():
+            _release(history, None)
 
     def activate(self, document_id: int) -> None:
         """Bring a document to the front."""
@@ -144,6 +153,17 @@ class Session:
         title = "No target" if target is None else f"Target {target.title}"
         document = self.document(document_id).with_target(target)
         return self._push(title, document, Changes.TARGET)
+
+    def take_part(
+        self, document_id: int, index: TensorIndex, top_level_key: str | None
+    ) -> Document:
+        """Take another part of a document's file, as one step that can be undone.
+
+        ``index`` is that part, opened; the session closes it.
+        """
+        title = "The whole file" if top_level_key is None else f"Only {top_level_key}"
+        document = self.document(document_id).with_part(index, top_level_key)
+        return self._push(title, document, Changes.PART)
 
     def undo(self, document_id: int) -> Document:
         """Take back the last edit of a document."""
@@ -183,7 +203,9 @@ class Session:
         return unsubscribe
 
     def _push(self, title: str, document: Document, changes: Changes) -> Document:
-        self._histories[document.id] = self.history(document.id).push(title, document)
+        before = self.history(document.id)
+        self._histories[document.id] = before.push(title, document)
+        _release(before, self._histories[document.id])
         self._tell(changes | Changes.SAVED)
         return document
 
@@ -195,6 +217,8 @@ class Session:
             changes |= Changes.RECIPE
         if before.target != after.target:
             changes |= Changes.TARGET
+        if before.index is not after.index:
+            changes |= Changes.PART
         if before is not after:
             self._tell(changes | Changes.SAVED)
         return after
@@ -203,3 +227,11 @@ class Session:
         for wanted, listener in self._subscribers:
             if wanted & changes:
                 listener(changes)
+
+
+def _release(before: History, after: History | None) -> None:
+    """Close the files that only ``before`` holds: of a step that can no longer be come back to."""
+    held = set() if after is None else {id(step.document.index) for step in after.steps}
+    for index in {id(s.document.index): s.document.index for s in before.steps}.values():
+        if id(index) not in held:
+            index.close()
