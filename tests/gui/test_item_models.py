@@ -26,10 +26,10 @@ from ruda.tensor import CastCounts
 from ruda_workbench.item_models.change_table import ChangeTableModel
 from ruda_workbench.item_models.command_list import CommandList, Entry, find, find_keys
 from ruda_workbench.item_models.convert_table import EFFECT, ConvertTableModel
-from ruda_workbench.item_models.diff_table import SOURCE, STATUS, DiffTableModel
+from ruda_workbench.item_models.diff_table import SHAPE, SOURCE, STATUS, DiffTableModel
 from ruda_workbench.item_models.tensor_table import KEY, TensorTableModel
 from ruda_workbench.item_models.values_grid import ValuesGridModel
-from ruda_workbench.widgets.data_table import CELL_ROLE, DataTable
+from ruda_workbench.widgets.data_table import CELL_ROLE, Column, DataTable, shared_widths
 
 pytestmark = pytest.mark.gui
 
@@ -227,4 +227,41 @@ def test_columns_do_not_jump_while_one_searches(qapp: QApplication) -> None:
     before = [view.columnWidth(c) for c in range(5)]
     model.show_page(tensor_page(table, query=Query("weight7"), fold=False))
     assert [view.columnWidth(c) for c in range(5)] == before
+    view.close()
+
+
+@pytest.mark.parametrize(
+    ("room", "widths"),
+    [
+        pytest.param(900, [300, 160, 220, 200], id="room for all"),
+        pytest.param(800, [300, 160, 220, 120], id="the last gives way first"),
+        pytest.param(700, [240, 160, 220, 80], id="then the widest key"),
+        pytest.param(600, [150, 150, 220, 80], id="then both keys"),
+        pytest.param(500, [100, 100, 220, 80], id="the shape last"),
+        pytest.param(300, [100, 100, 80, 80], id="none below its narrowest"),
+    ],
+)
+def test_columns_give_way_in_turns(room: int, widths: list[int]) -> None:
+    columns = (
+        Column("In the file", 84, shrinks=2),
+        Column("In the model", 84, shrinks=2),
+        Column("Shape", 64, shrinks=1),
+        Column("What happens", 64, shrinks=3),
+    )
+    assert shared_widths(columns, [300, 160, 220, 200], room) == widths
+
+
+def test_unequal_shapes_are_shown_whole(qapp: QApplication) -> None:
+    shapes = {"conv1.weight": (8, 3, 3, 3), "conv2.weight": (16, 6, 3, 3)}
+    tensors = [TensorSnapshot.from_array(k, np.zeros(s, np.float32)) for k, s in shapes.items()]
+    model = DiffTableModel()
+    view = DataTable("whole", "Whole")
+    view.resize(820, 400)
+    view.setModel(model)
+    view.show()
+    found = diff(TensorIndex.of(tensors, format="made"), get("digits").build())
+    model.show_page(diff_page(found, statuses=frozenset({Status.ERROR})))
+    cell = model.index(1, SHAPE).data(CELL_ROLE)
+    assert cell.text == "[16, 6, 3, 3] ≠ [16, 8, 3, 3]"
+    assert view.columnWidth(SHAPE) >= cell.width()
     view.close()

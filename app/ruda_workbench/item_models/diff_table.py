@@ -16,12 +16,12 @@ class DiffTableModel(CellModel):
 
     columns = (
         Column("Status", 66),
-        Column("In the file", 120, shrinks=1),
+        Column("In the file", 110, shrinks=2),
         Column("", 14),
-        Column("In the model", 120, shrinks=1),
-        Column("Shape", 170, shrinks=2),
+        Column("In the model", 110, shrinks=2),
+        Column("Shape", 60, shrinks=1),
         Column("Type", 34),
-        Column("What happens", 160, shrinks=2),
+        Column("What happens", 110, shrinks=3),
     )
 
     def __init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QRect, QRectF, QSize, Qt, Signal
@@ -76,11 +77,35 @@ class Column:
     title: str
     narrowest: int = 40
     shrinks: int = 0
-    """0 keeps its width; where room is short, 2 gives way before 1."""
+    """0 keeps its width; where room is short, 3 gives way before 2, and 2 before 1."""
     grows: int = 0
     """Width up to which the column takes room that is left over."""
     right: bool = False
     help: str = ""
+
+
+def shared_widths(columns: Sequence[Column], wanted: Sequence[int], room: int) -> list[int]:
+    """Widths that fit into ``room``: of the columns that give way together, the widest does first.
+
+    None becomes narrower than its ``narrowest`` or wider than it wants, so the sum may be above
+    or below ``room``.
+    """
+    widths = list(wanted)
+    for turn in (3, 2, 1):
+        over = sum(widths) - room
+        places = [i for i, c in enumerate(columns) if c.shrinks == turn]
+        least = {i: min(widths[i], columns[i].narrowest + 2 * PAD) for i in places}
+        if over <= 0 or not places:
+            continue
+        low, high = 0, max(widths[i] for i in places)
+        target = sum(widths[i] for i in places) - over
+        while low < high:  # the widest limit under which they take no more than their room
+            limit = (low + high + 1) // 2
+            taken = sum(max(least[i], min(widths[i], limit)) for i in places)
+            low, high = (limit, high) if taken <= target else (low, limit - 1)
+        for i in places:
+            widths[i] = max(least[i], min(widths[i], low))
+    return widths
 
 
 class CellDelegate(QStyledItemDelegate):
@@ -267,16 +292,7 @@ class DataTable(QTableView):
 
     def _share(self, columns: tuple[Column, ...], wanted: list[int]) -> None:
         room = self.viewport().width()
-        widths = list(wanted)
-        for turn in (2, 1):
-            over = sum(widths) - room
-            slack = [
-                w - (c.narrowest + 2 * PAD) if c.shrinks == turn else 0
-                for c, w in zip(columns, widths, strict=True)
-            ]
-            if over > 0 and sum(slack) > 0:
-                share = min(1.0, over / sum(slack))
-                widths = [round(w - s * share) for w, s in zip(widths, slack, strict=True)]
+        widths = shared_widths(columns, wanted, room)
         left = room - sum(widths)
         for place, column in enumerate(columns):
             if column.grows > widths[place] and left > 0:
