@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import traceback
 from functools import partial
@@ -20,6 +21,8 @@ from ruda_workbench.theme import Theme
 
 SWITCH_INTERVAL = 0.0005
 """Seconds of one turn of a Python thread; Python's own default is ten times that."""
+GARBAGE_THRESHOLDS = (50_000, 20, 500)
+"""New objects until Python looks for cycles among the young; and how seldom among all."""
 SETTLE_LIMIT = 20_000
 """Milliseconds that ``settle`` waits for jobs at most."""
 
@@ -37,6 +40,8 @@ def application(arguments: list[str] | None = None) -> QApplication:
     # Qt asks Python for every cell it paints, and each time the window waits for the turn of a
     # working thread to end: short turns keep it alive while a large file is worked on.
     sys.setswitchinterval(SWITCH_INTERVAL)
+    # A search for cycles among the millions of objects of a large file stops every thread.
+    gc.set_threshold(*GARBAGE_THRESHOLDS)
     return made
 
 

@@ -28,15 +28,16 @@ from ruda.session import (
 from ruda.store import DiffReport, TensorIndex
 from ruda_workbench.context import Context
 from ruda_workbench.qt_jobs import Latest
-from ruda_workbench.save_operations import plan_page, proposed_path
+from ruda_workbench.save_operations import AT_ONCE, plan_page, proposed_path
 
 
 @dataclass(frozen=True, slots=True)
 class Laid:
     """A document laid onto its target, and what its recipe makes of it.
 
-    ``report`` and ``wanted`` are None without a target. ``view`` and ``plan`` follow later, and
-    stay None where the recipe cannot be carried out; ``problem`` says why.
+    ``report`` and ``wanted`` are None without a target. ``view`` and ``plan`` follow later (of a
+    large file the plan only when ``want_plan`` asks for it), and stay None where the recipe cannot
+    be carried out; ``problem`` says why.
     """
 
     document: Document
@@ -66,7 +67,7 @@ class DocumentWatch(QObject):
     def __init__(self, context: Context, parent: QObject) -> None:
         super().__init__(parent)
         self._context = context
-        self._tables: dict[int, TensorTable] = {}
+        self._tables: dict[int, tuple[TensorIndex, TensorTable]] = {}
         self._laid: Laid | None = None
         self._document: Document | None = None
         self._table_question = Latest(context.jobs, self)
@@ -82,13 +83,17 @@ class DocumentWatch(QObject):
     @property
     def table(self) -> TensorTable | None:
         """Its tensors; None until they are read."""
-        return None if self._document is None else self._tables.get(self._document.id)
+        document = self._document
+        if document is None:
+            return None
+        index, table = self._tables.get(document.id, (None, None))
+        return table if index is document.index else None
 
     @property
     def laid(self) -> Laid | None:
         """The last laying of this document, also while a newer one is being made."""
         laid, document = self._laid, self._document
-        if laid is None or document is None or laid.document.id != document.id:
+        if laid is None or document is None or laid.document.index is not document.index:
             return None
         return laid
 
@@ -101,6 +106,12 @@ class DocumentWatch(QObject):
     def start(self) -> None:
         """Look at the session for the first time."""
         self._changed(Changes.ALL)
+
+    def want_plan(self) -> None:
+        """Make the plan of the document as it stands, unless it is there or being made."""
+        laid = self.current
+        if laid is not None and laid.view is not None and laid.plan is None and not laid.problem:
+            self._ask_view(laid, planned=True)
 
     def stop(self) -> None:
         """Drop every question."""
@@ -123,14 +134,14 @@ class DocumentWatch(QObject):
             if before is not None:
                 self.switched.emit()
             return
-        if before is None or before.id != document.id:
+        if before is None or before.id != document.id or before.index is not document.index:
             self.switched.emit()
             self._ask_table(document)
         if before is not document:
             self._ask_laying(document)
 
     def _ask_table(self, document: Document) -> None:
-        if document.id in self._tables:
+        if self.table is not None:
             self.tabled.emit()
             return
 
@@ -138,7 +149,7 @@ class DocumentWatch(QObject):
             return tensor_table(document.index, monitor=monitor)
 
         def done(table: TensorTable) -> None:
-            self._tables[document.id] = table
+            self._tables[document.id] = (document.index, table)
             self.tabled.emit()
 
         self._table_question.ask(f"Listing {document.name}", work, done)
@@ -163,18 +174,20 @@ class DocumentWatch(QObject):
         self._view_question.drop()
         self._laying_question.ask(f"Comparing {document.name}", work, done, failed)
 
-    def _ask_view(self, laid: Laid) -> None:
+    def _ask_view(self, laid: Laid, *, planned: bool = False) -> None:
         derived = self._context.derived
+        if planned and self._view_question.is_waiting:
+            return
 
         def work(monitor: Monitor) -> Laid:
-            return with_view(laid, derived, monitor)
+            return with_view(laid, derived, monitor, planned=planned)
 
         def done(made: Laid) -> None:
             self._laid = made
             self.viewed.emit()
 
         def failed(failure: JobFailure) -> None:
-            done(replace(laid, problem=failure.summary))
+            done(replace(laid, view=None, plan=None, problem=failure.summary))
 
         self._view_question.ask(f"Planning {laid.document.name}", work, done, failed)
 
@@ -201,12 +214,17 @@ def lay(document: Document, derived: Derived, monitor: Monitor) -> Laid:
     return Laid(document, target, report, rows, None, None, wanted, problem)
 
 
-def with_view(laid: Laid, derived: Derived, monitor: Monitor) -> Laid:
-    """Add what the recipe makes of the document; a refusal becomes ``problem``."""
+def with_view(laid: Laid, derived: Derived, monitor: Monitor, *, planned: bool) -> Laid:
+    """Add what the recipe makes of the document; a refusal becomes ``problem``.
+
+    With ``planned``, or at once for a small file, what saving it would write as well.
+    """
     document = laid.document
+    plan: SavePlanPage | None = None
     try:
         view = derived.view(document, monitor=monitor)
-        plan = plan_page(document, view, SaveOptions(proposed_path(document)))
+        if planned or len(view) <= AT_ONCE:
+            plan = plan_page(document, view, SaveOptions(proposed_path(document)))
     except RudaError as error:
-        return replace(laid, problem=str(error))
+        return replace(laid, view=None, plan=None, problem=str(error))
     return replace(laid, view=view, plan=plan)

@@ -28,6 +28,9 @@ from ruda.store import SaveResult, TensorIndex, write
 from ruda_workbench import assets, operations
 from ruda_workbench.context import Context
 
+AT_ONCE = 20_000
+"""Tensors up to which a plan is made without being asked for, and without a job."""
+
 
 def copy_command(context: Context, document: Document) -> None:
     """Put the command that does what the window shows on the clipboard."""
@@ -35,7 +38,7 @@ def copy_command(context: Context, document: Document) -> None:
         if document.target is not None:
             words = diff_command(document)
         elif document.recipe.is_identity:
-            words = inspect_command(document.path)
+            words = inspect_command(document.path, top_level_key=document.top_level_key)
         else:
             out = proposed_path(document)
             words = convert_command(document, SaveOptions(out))

@@ -10,6 +10,7 @@ _TEMPLATE = Template(
     """
 QWidget { color: $text; }
 QMainWindow, QDialog { background: $window; }
+QDialog#save { background: transparent; }
 QFrame#TopBar, QFrame#Rail, QFrame#Inspector, QFrame#StatusLine { background: $panel; border: 0; }
 QFrame#TopBar { border-bottom: 1px solid $hairline; }
 QFrame#Rail { border-right: 1px solid $hairline; }
@@ -17,6 +18,9 @@ QFrame#Inspector { border-left: 1px solid $hairline; }
 QFrame#StatusLine { border-top: 1px solid $hairline; }
 QFrame[surface="card"] {
     background: $panel; border: 1px solid $hairline; border-radius: ${card}px;
+}
+QFrame[surface="sheet"] {
+    background: $window; border: 1px solid $control_line; border-radius: ${card}px;
 }
 QFrame[surface="popup"] {
     background: $raised; border: 1px solid $control_line; border-radius: ${card}px;
@@ -56,6 +60,8 @@ QPushButton[link="true"] {
     background: transparent; border: 1px solid transparent; color: $accent;
     padding: 0 ${xs}px; min-height: 22px;
 }
+QPushButton[link="true"][small="true"] { min-height: 16px; max-height: 16px; }
+QPushButton[small="true"][chosen="true"] { font-weight: 600; }
 QPushButton[link="true"]:hover { background: $tint; }
 QPushButton[link="true"]:focus { border-color: $accent; }
 QPushButton[link="true"]:disabled { color: $faint; }

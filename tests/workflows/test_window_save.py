@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 
 from ruda.session import RuleDraft, SaveOptions, TargetChoice, convert_command
 from ruda.store import open_store
-from ruda_workbench import operations, save_operations
+from ruda_workbench import document_watch, operations, save_operations
 from ruda_workbench.dialogs.save_sheet import SaveSheet
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.self_test import make_green
@@ -283,3 +283,30 @@ def test_a_closed_recipe_can_be_brought_back(
     notice.buttons[0][1]()
     settled()
     assert [r.pattern for r in weights.watch.document.recipe.remap.rules] == [r"^module\."]
+
+
+def test_the_plan_of_a_large_file_waits_until_it_is_looked_at(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    settled: Settled,
+    make_file: MakeFile,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(save_operations, "AT_ONCE", 3)
+    monkeypatch.setattr(document_watch, "AT_ONCE", 3)
+    operations.open_document(window.context, make_file(WRAPPED))
+    settled()
+    laid = weights.watch.current
+    assert laid is not None
+    assert (laid.view is not None, laid.plan) == (True, None)
+    weights.show_view("convert")
+    settled()
+    assert weights.convert.summary.startswith("58.0 kB")
+    assert weights.convert.model.rowCount() > 0
+    weights.ask_save()
+    sheet = open_sheet()
+    assert not sheet.save_button.isEnabled()
+    settled()
+    assert sheet.page is not None
+    assert sheet.save_button.isEnabled()
+    sheet.reject()

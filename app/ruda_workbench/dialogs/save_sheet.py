@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -16,15 +17,18 @@ from PySide6.QtWidgets import (
 )
 
 from ruda.errors import RudaError
-from ruda.session import Document, SaveOptions, SavePlanPage, size_text
+from ruda.progress import Monitor
+from ruda.session import Document, JobFailure, SaveOptions, SavePlanPage, size_text
 from ruda.store import TensorIndex
 from ruda_workbench import save_operations
 from ruda_workbench.context import Context
+from ruda_workbench.qt_jobs import Latest
 from ruda_workbench.theme import text_font
-from ruda_workbench.tokens import Space, Type
+from ruda_workbench.tokens import Radius, Space, Type
 from ruda_workbench.widgets.banner import Banner
 from ruda_workbench.widgets.buttons import Segments, Switch, push_button
 from ruda_workbench.widgets.labels import Facts, label, set_role
+from ruda_workbench.widgets.painting import round_region
 
 FORMATS = (("safetensors", ".safetensors"), ("rudapack", ".bpk"))
 
@@ -40,9 +44,12 @@ class SaveSheet(QDialog):
         self._document = document
         self._view = view
         self._page: SavePlanPage | None = None
+        self._question = Latest(context.jobs, self)
         self.setObjectName("save")
         self.setWindowTitle("Save converted")
         self.setModal(True)
+        self.setWindowFlag(Qt.WindowType.FramelessWindowHint)
+        self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
         self.setMinimumWidth(640)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._build()
@@ -50,7 +57,12 @@ class SaveSheet(QDialog):
         self._path_changed()
 
     def _build(self) -> None:
-        column = QVBoxLayout(self)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        sheet = QFrame()
+        sheet.setProperty("surface", "sheet")
+        outer.addWidget(sheet)
+        column = QVBoxLayout(sheet)
         column.setContentsMargins(Space.XL, Space.L, Space.XL, Space.L)
         column.setSpacing(Space.M)
         column.addWidget(label("Save converted", font=text_font(Type.TITLE, bold=True)))
@@ -112,6 +124,17 @@ class SaveSheet(QDialog):
         row.addWidget(self.save_button)
         return row
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Cut the corners off where no compositor makes them transparent."""
+        super().resizeEvent(event)
+        self.setMask(round_region(self.size(), Radius.CARD))
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Move the sheet, which has no title bar to take hold of."""
+        handle = self.windowHandle()
+        if event.button() == Qt.MouseButton.LeftButton and handle is not None:
+            handle.startSystemMove()
+
     @property
     def options(self) -> SaveOptions:
         """What is chosen now."""
@@ -159,15 +182,32 @@ class SaveSheet(QDialog):
         self.mark.setVisible(safe and "format" not in self._document.index.metadata)
         if not safe:
             self.mark.setChecked(False)
-        problem = ""
-        try:
-            self._page = save_operations.plan_page(self._document, self._view, self.options)
-        except RudaError as error:
-            self._page = None
-            problem = str(error)
-        page = self._page
         steps = self._document.recipe.is_identity
         self._what.setText(f"{self._document.name}, {'as it is' if steps else 'after its recipe'}")
+        document, view, options = self._document, self._view, self.options
+        if len(view) <= save_operations.AT_ONCE:
+            try:
+                self._show_plan(save_operations.plan_page(document, view, options), "")
+            except RudaError as error:
+                self._show_plan(None, str(error))
+            return
+
+        def work(_: Monitor) -> SavePlanPage:
+            return save_operations.plan_page(document, view, options)
+
+        def done(page: SavePlanPage) -> None:
+            self._show_plan(page, "")
+
+        def failed(failure: JobFailure) -> None:
+            self._show_plan(None, failure.summary)
+
+        self.save_button.setEnabled(False)
+        self.banner.show_text("warning", "Working out what is written…")
+        self._question.ask(f"Planning {options.path.name}", work, done, failed)
+
+    def _show_plan(self, page: SavePlanPage | None, problem: str) -> None:
+        self._page = page
+        exists = self.options.path.is_file()
         if page is not None:
             self._facts.show_facts(_facts(page))
             if exists and not self.replace.isChecked():
@@ -175,7 +215,8 @@ class SaveSheet(QDialog):
             elif page.blockers:
                 problem = page.blockers[0]
         warning = page.warnings[0] if page is not None and page.warnings else ""
-        self.banner.show_text("error" if problem else "warning", problem or warning)
+        text = problem or warning
+        self.banner.show_text("error" if problem else "warning", text[:1].upper() + text[1:])
         set_role(self.path, "invalid", bool(problem) and not exists)
         self.save_button.setEnabled(not problem)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import islice
 
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from ruda.progress import Monitor, track
@@ -58,6 +59,7 @@ class ConvertPanel(QWidget):
         self._watch = watch
         self._question = Latest(context.jobs, self)
         self._view: TensorIndex | None = None
+        self._plan: SavePlanPage | None = None
         self._build()
         watch.viewed.connect(self.refresh)
 
@@ -146,10 +148,13 @@ class ConvertPanel(QWidget):
             self.banner.show_text("error", laid.problem)
             self.scan.setEnabled(False)
             return
-        if view is self._view:
+        if laid.plan is None and self.isVisible():
+            self._watch.want_plan()
+        if view is self._view and laid.plan is self._plan:
             return
         self._question.drop()
-        self._view = view
+        self._view, self._plan = view, laid.plan
+        self.table.empty_text = "" if laid.plan is not None else "Working out what is written…"
         self.scan.setEnabled(cast is not None)
         self.banner.show_text("warning", "")
         row = self.table.currentIndex().row()
@@ -160,6 +165,11 @@ class ConvertPanel(QWidget):
         notes = () if laid.plan is None else laid.plan.notes
         if notes and cast is not None:
             self.banner.show_text("warning", notes[0])
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Ask for the plan of a large file, which is made only when it is looked at."""
+        super().showEvent(event)
+        self._watch.want_plan()
 
     def leave(self) -> None:
         """Drop the scan."""

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen, QPolygonF
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetrics,
+    QPainter,
+    QPainterPath,
+    QPen,
+    QPolygonF,
+    QRegion,
+)
 
 from ruda_workbench.theme import colour
 
@@ -61,6 +70,13 @@ def draw_round(
     inset = 0.0 if line is None else 0.5
     painter.drawRoundedRect(area.adjusted(inset, inset, -inset, -inset), radius, radius)
     painter.restore()
+
+
+def round_region(size: QSize, radius: int) -> QRegion:
+    """A rectangle of ``size`` with round corners."""
+    path = QPainterPath()
+    path.addRoundedRect(QRectF(0, 0, size.width(), size.height()), radius + 1, radius + 1)
+    return QRegion(path.toFillPolygon().toPolygon())
 
 
 def draw_text(
