@@ -3,29 +3,34 @@
 from ruda.tensor.casting import CastCounts, cast
 from ruda.tensor.comparison import Difference, Mismatch, Tolerance
 from ruda.tensor.data import TensorData
+from ruda.tensor.deviation import Deviation, Spot, deviation
 from ruda.tensor.device import HostDevice
 from ruda.tensor.distribution import Distribution
 from ruda.tensor.dtype import DType, Kind
 from ruda.tensor.layout import transpose_copy
 from ruda.tensor.promotion import is_computable, promote
-from ruda.tensor.statistics import TensorStats, stats
+from ruda.tensor.statistics import TensorStats, stats, stream_stats
 from ruda.tensor.tensor import Tensor
 
 __all__ = [
     "CastCounts",
     "DType",
+    "Deviation",
     "Difference",
     "Distribution",
     "HostDevice",
     "Kind",
     "Mismatch",
+    "Spot",
     "Tensor",
     "TensorData",
     "TensorStats",
     "Tolerance",
     "cast",
+    "deviation",
     "is_computable",
     "promote",
     "stats",
+    "stream_stats",
     "transpose_copy",
 ]

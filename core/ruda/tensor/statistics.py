@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from ruda.progress import SILENT, Monitor, Progress
 from ruda.tensor.dtype import DType
 
 Array = np.ndarray[Any, Any]
+Blocks = Callable[[], Iterator[Array]]
 
 BLOCK_ELEMENTS = 1 << 20
 """Elements between two stop points."""
@@ -63,25 +64,43 @@ def stats(array: Array, dtype: DType, *, bins: int = 64, monitor: Monitor = SILE
     rounding. Raises DTypeError for dtypes without an order (complex, packed, quantized),
     SettingError if ``bins`` is not positive, Cancelled from the monitor.
     """
+    flat = array.reshape(-1)
+    return stream_stats(lambda: (flat,), flat.size, dtype, bins=bins, monitor=monitor)
+
+
+def stream_stats(
+    pieces: Callable[[], Iterable[Array]],
+    count: int,
+    dtype: DType,
+    *,
+    bins: int = 64,
+    monitor: Monitor = SILENT,
+) -> TensorStats:
+    """The same of values that come in pieces: ``pieces()`` gives all of them, from the start.
+
+    It is called two to four times; ``count`` is the number of values. A piece is used before the
+    next is asked for. Raises like ``stats``.
+    """
     if bins < 1:
         raise SettingError(f"a histogram needs at least one bin, got {bins}")
     if not dtype.is_ordered:
         raise DTypeError(f"{dtype} has no ordered values to take statistics of")
-    if array.dtype.newbyteorder("<") != dtype.carrier:
-        raise DTypeError(f"stats: expected {dtype} as {dtype.carrier}, got {array.dtype}")
-    flat = (array != 0).reshape(-1) if dtype is DType.BOOL_U32 else array.reshape(-1)
+
+    def blocks() -> Iterator[Array]:
+        return _blocks(pieces(), count, dtype, monitor)
+
     moments = _kernels.Moments()
-    for block in _blocks(flat, monitor):
+    for block in blocks():
         with np.errstate(invalid="ignore"):  # a signalling NaN says so when it is converted
             moments += _kernels.moments(block)
     if not moments.finite:
         return _without_values(moments, bins)
     low, high = float(moments.minimum), float(moments.maximum)
     counts = np.zeros(bins, np.int64)
-    for block in _blocks(flat, monitor):
+    for block in blocks():
         with np.errstate(invalid="ignore"):
             counts += _kernels.histogram(block, low, high, bins)
-    mean, std = _mean_and_std(flat, moments, monitor)
+    mean, std = _mean_and_std(blocks, moments)
     return TensorStats(
         count=moments.count,
         minimum=moments.minimum,
@@ -98,12 +117,17 @@ def stats(array: Array, dtype: DType, *, bins: int = 64, monitor: Monitor = SILE
     )
 
 
-def _blocks(flat: Array, monitor: Monitor) -> Iterator[Array]:
-    for start in range(0, flat.size, BLOCK_ELEMENTS):
-        monitor.check()
-        block = flat[start : start + BLOCK_ELEMENTS]
-        yield block
-        monitor.report(Progress(start + block.size, flat.size, "values"))
+def _blocks(pieces: Iterable[Array], count: int, dtype: DType, monitor: Monitor) -> Iterator[Array]:
+    done = 0
+    for piece in pieces:
+        if piece.dtype.newbyteorder("<") != dtype.carrier:
+            raise DTypeError(f"stats: expected {dtype} as {dtype.carrier}, got {piece.dtype}")
+        for start in range(0, piece.size, BLOCK_ELEMENTS):
+            monitor.check()
+            block = piece[start : start + BLOCK_ELEMENTS]
+            yield block != 0 if dtype is DType.BOOL_U32 else block
+            done += block.size
+            monitor.report(Progress(done, count, "values"))
 
 
 def _without_values(moments: _kernels.Moments, bins: int) -> TensorStats:
@@ -124,7 +148,7 @@ def _without_values(moments: _kernels.Moments, bins: int) -> TensorStats:
     )
 
 
-def _mean_and_std(flat: Array, moments: _kernels.Moments, monitor: Monitor) -> tuple[float, float]:
+def _mean_and_std(blocks: Blocks, moments: _kernels.Moments) -> tuple[float, float]:
     """Mean and population deviation of the finite values.
 
     The sums of one pass serve unless they overflowed, or the spread is so small beside the mean
@@ -138,17 +162,17 @@ def _mean_and_std(flat: Array, moments: _kernels.Moments, monitor: Monitor) -> t
     if math.isfinite(square) and variance > _TRUSTED_SHARE * square:
         return mean, math.sqrt(variance)
     scale = float(moments.absmax)
-    mean = scale * (sum(_total(b / scale) for b in _values(flat, monitor)) / moments.finite)
+    mean = scale * (sum(_total(b / scale) for b in _values(blocks())) / moments.finite)
     spread = max(float(moments.maximum) - mean, mean - float(moments.minimum))
     # The distance of two extremes may overflow; halves of them cannot.
     part, unit = (1.0, spread) if math.isfinite(spread) else (2.0, scale)
-    squares = (_total(np.square((b / part - mean / part) / unit)) for b in _values(flat, monitor))
+    squares = (_total(np.square((b / part - mean / part) / unit)) for b in _values(blocks()))
     return mean, unit * math.sqrt(sum(squares) / moments.finite) * part
 
 
-def _values(flat: Array, monitor: Monitor) -> Iterator[Array]:
+def _values(blocks: Iterable[Array]) -> Iterator[Array]:
     """Finite values as f64, block by block."""
-    for block in _blocks(flat, monitor):
+    for block in blocks:
         with np.errstate(invalid="ignore"):
             wide = block.astype(np.float64)
         yield wide[np.isfinite(wide)]

@@ -59,6 +59,10 @@ class InspectorPage:
     scan_label: str
 
 
+KEPT_BYTES = 8 << 20
+"""Tensors up to here are read once for their statistics; larger ones never lie in memory whole."""
+
+
 @dataclass(frozen=True, slots=True)
 class ValuesPage:
     """A plane of values, drawn as a heat map that diverges about zero.
@@ -102,16 +106,18 @@ def inspector_page(
 def scan_tensor(
     snapshot: TensorSnapshot, *, bins: int = 64, monitor: Monitor = SILENT
 ) -> TensorStats:
-    """Read a tensor and take its statistics.
+    """Read a tensor and take its statistics; a large one piece by piece, as often as it takes.
 
     Raises DTypeError where the dtype has no order, the StoreError of the file, Cancelled.
     """
-    from ruda.tensor import stats
+    from ruda.tensor import stats, stream_stats
 
     if not snapshot.dtype.is_ordered:
         raise DTypeError(f"{snapshot.key}: {snapshot.dtype} has no order to take statistics of")
     monitor.check()
-    return stats(snapshot.read(), snapshot.dtype, bins=bins, monitor=monitor)
+    if snapshot.nbytes <= KEPT_BYTES:
+        return stats(snapshot.read(), snapshot.dtype, bins=bins, monitor=monitor)
+    return stream_stats(snapshot.blocks, snapshot.numel, snapshot.dtype, bins=bins, monitor=monitor)
 
 
 def values_page(
