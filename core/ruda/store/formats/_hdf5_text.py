@@ -1,44 +1,102 @@
-"""The attributes of an HDF5 file's root as text: what Keras says of the model."""
+"""The attributes of an HDF5 object as text: what Keras says of the model."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
 import numpy as np
 
-MAX_ATTRIBUTES = 1000
-ATTRIBUTE_LIMIT = 16 << 20
+from ruda.store.filerange import count_elements
+from ruda.store.formats._hdf5_header import Bytes, Hdf5Reader, Kind, Message
+from ruda.store.formats._hdf5_types import Stored, dataspace, stored_type
+from ruda.tensor import DType
+from ruda.tensor import Kind as DTypeKind
+
 SHOWN_ITEMS = 64
 
 
-def attributes(group: Any, notes: list[str]) -> dict[str, str]:
-    """Texts and numbers that are attached to a group, by name; others get a note.
+def attributes(
+    reader: Hdf5Reader, messages: list[Message], notes: list[str] | None = None
+) -> dict[str, str]:
+    """Texts and numbers that are attached to an object, by name; others get a note.
 
     Whatever they say, they stay text: the description of a Keras model can hold marshalled code.
     """
-    import h5py
-
     found: dict[str, str] = {}
-    count = h5py.h5a.get_num_attrs(group)
-    if count > MAX_ATTRIBUTES:
-        notes.append(f"the file has {count} attributes; the first {MAX_ATTRIBUTES} are shown")
-    for place in range(min(count, MAX_ATTRIBUTES)):
-        attribute = h5py.h5a.open(group, index=place)
-        name = attribute.name.decode("utf-8", "backslashreplace")
-        kind = attribute.get_type().get_class()
-        is_known = kind in (h5py.h5t.STRING, h5py.h5t.INTEGER, h5py.h5t.FLOAT)
-        if not is_known or attribute.get_storage_size() > ATTRIBUTE_LIMIT:
-            notes.append(f"the attribute {name} is no text or number; left out")
-            continue
-        found[name] = _text(h5py.AttributeManager(h5py.Group(group))[attribute.name])
+    said = [] if notes is None else notes
+    for message in messages:
+        if message.kind == Kind.ATTRIBUTE:
+            name, text = _attribute(reader, message)
+            if text is None:
+                said.append(f"the attribute {name} is no text or number; left out")
+            else:
+                found[name] = text
+        elif message.kind == Kind.ATTRIBUTE_INFO and _is_dense(reader, message):
+            said.append("further attributes lie in a heap, which Ruda does not read; left out")
     return found
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
-    if isinstance(value, np.ndarray):
-        items = [_text(item) for item in value.reshape(-1)[:SHOWN_ITEMS]]
-        more = f" … ({value.size} in all)" if value.size > len(items) else ""
-        return ", ".join(items) + more
-    return str(value)
+def _is_dense(reader: Hdf5Reader, message: Message) -> bool:
+    body = message.body("a list of attributes")
+    body.take(1)
+    body.take(2 if body.number(1) & 1 else 0)
+    return reader.address(body) is not None
+
+
+def _attribute(reader: Hdf5Reader, message: Message) -> tuple[str, str | None]:
+    body = message.body("an attribute")
+    version, flags = body.number(1), body.number(1)
+    sizes = [body.number(2) for _ in range(3)]
+    body.take(1 if version > 2 else 0)
+    parts: list[Bytes] = []
+    for size in sizes:
+        parts.append(Bytes(body.take(size), body.offset + body.at - size, "an attribute"))
+        if version == 1:
+            body.take(min(-size % 8, body.left))
+    name = parts[0].raw.split(b"\0")[0].decode("utf-8", "backslashreplace")
+    if flags & 3 or version not in (1, 2, 3):
+        return name, None
+    stored = stored_type(parts[1])
+    shape = dataspace(reader, parts[2])
+    if shape is None:
+        return name, None
+    return name, _text(reader, body, stored, shape)
+
+
+def _text(reader: Hdf5Reader, body: Bytes, stored: Stored, shape: tuple[int, ...]) -> str | None:
+    count = count_elements(shape, "an attribute")
+    shown = min(count, SHOWN_ITEMS)
+    if count * stored.size > body.left:
+        body.take(count * stored.size)
+    if stored.is_text:
+        items = [_plain(body.take(stored.size)) for _ in range(shown)]
+    elif stored.is_varying_text:
+        items = [_varying(reader, body) for _ in range(shown)]
+    elif stored.dtype is not None and stored.dtype.kind in (
+        DTypeKind.INT,
+        DTypeKind.UINT,
+        DTypeKind.FLOAT,
+    ):
+        items = _numbers(body.take(shown * stored.size), stored.dtype, stored.big_endian)
+    else:
+        return None
+    if not math.prod(shape):
+        return ""
+    more = f" … ({count} in all)" if count > shown else ""
+    return ", ".join(items) + more
+
+
+def _plain(raw: bytes) -> str:
+    return raw.rstrip(b"\0").decode("utf-8", "backslashreplace")
+
+
+def _varying(reader: Hdf5Reader, body: Bytes) -> str:
+    size = body.number(4)
+    address, index = reader.address(body), body.number(4)
+    return "" if not size or not address else _plain(reader.heap_text(address, index, size))
+
+
+def _numbers(raw: bytes, dtype: DType, big_endian: bool) -> list[str]:
+    words = np.frombuffer(raw, f"u{dtype.itemsize}")
+    values = (words.byteswap() if big_endian else words).view(dtype.carrier)
+    return [str(value) for value in values]

@@ -1,22 +1,36 @@
-"""Which Ruda dtype the values of an HDF5 dataset have."""
+"""Datatype and dataspace of an HDF5 object: which Ruda dtype its values have, and their shape."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from ruda.errors import HeaderError, UnsupportedContentError
+from ruda.store.formats._hdf5_header import Bytes, Hdf5Reader
 from ruda.tensor import DType
 
-ATTRIBUTE = "dtype"
-"""Keras says here what opaque values are, such as ``bfloat16``."""
-NAME_LIMIT = 64
-_IEEE = {
-    # size: sign, exponent place and size, mantissa place and size, exponent bias
-    2: (DType.F16, (15, 10, 5, 0, 10), 15),
-    4: (DType.F32, (31, 23, 8, 0, 23), 127),
-    8: (DType.F64, (63, 52, 11, 0, 52), 1023),
+MAX_AXES = 32
+_INTEGER, _FLOAT, _TEXT, _OPAQUE, _RECORD, _ENUM, _VARYING = 0, 1, 3, 5, 6, 8, 9
+_NAMES = {
+    _INTEGER: "whole numbers of an unusual layout",
+    _FLOAT: "floats of an unusual layout",
+    2: "times",
+    _TEXT: "texts",
+    4: "bit fields",
+    _OPAQUE: "opaque bytes",
+    _RECORD: "records",
+    7: "references",
+    _ENUM: "named values",
+    _VARYING: "lists or texts of varying length",
+    10: "arrays",
+    11: "complex numbers of an unusual layout",
 }
-_BRAIN = (DType.BF16, (15, 7, 8, 0, 7), 127)
+_FLOATS: dict[tuple[int, ...], DType] = {
+    # sign place; exponent place and size; mantissa place and size; exponent bias
+    (15, 10, 5, 0, 10, 15): DType.F16,
+    (31, 23, 8, 0, 23, 127): DType.F32,
+    (63, 52, 11, 0, 52, 1023): DType.F64,
+    (15, 7, 8, 0, 7, 127): DType.BF16,
+}
 _INTEGERS = {
     (1, True): DType.I8,
     (2, True): DType.I16,
@@ -27,111 +41,120 @@ _INTEGERS = {
     (4, False): DType.U32,
     (8, False): DType.U64,
 }
+_COMPLEX = {DType.F32: DType.C64, DType.F64: DType.C128}
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
     """How values lie in a file."""
 
-    dtype: DType
+    size: int
+    """Bytes of one value."""
+    name: str
+    """What they are, for a person."""
+    dtype: DType | None = None
     big_endian: bool = False
+    is_text: bool = False
+    is_varying_text: bool = False
+    is_opaque: bool = False
 
 
-def stored_type(dataset: Any) -> Stored | str:
-    """How the values of a dataset lie in the file, or what they are where that is nothing known."""
-    import h5py
-
-    kind = dataset.get_type()
-    found: Stored | None = None
-    names = {
-        h5py.h5t.STRING: "texts",
-        h5py.h5t.REFERENCE: "references",
-        h5py.h5t.VLEN: "lists of varying length",
-        h5py.h5t.COMPOUND: "records",
-        h5py.h5t.ENUM: "named values",
-        h5py.h5t.OPAQUE: "opaque bytes",
-        h5py.h5t.ARRAY: "arrays",
-        h5py.h5t.TIME: "times",
-        h5py.h5t.BITFIELD: "bit fields",
-        h5py.h5t.FLOAT: "floats of an unusual layout",
-        h5py.h5t.INTEGER: "whole numbers of an unusual layout",
-    }
-    what = kind.get_class()
-    if what in (h5py.h5t.INTEGER, h5py.h5t.FLOAT):
-        found = _number(kind)
-    elif what == h5py.h5t.ENUM:
-        found = _truth(kind)
-    elif what == h5py.h5t.COMPOUND:
-        found = _complex(kind)
-    elif what == h5py.h5t.OPAQUE:
-        found = _named(dataset, kind)
-    return names.get(what, "values of an unknown class") if found is None else found
+def stored_type(body: Bytes) -> Stored:
+    """What a datatype message says; the cursor stands behind it then, as far as it was read."""
+    first = body.number(1)
+    what, version = first & 15, first >> 4
+    bits = body.number(3)
+    size = body.number(4)
+    if what not in _NAMES or not 1 <= version <= 5:
+        raise HeaderError(
+            f"a datatype has class {what} and version {version}, which there is not",
+            offset=body.offset,
+        )
+    plain = Stored(size, _NAMES[what], is_text=what == _TEXT, is_opaque=what == _OPAQUE)
+    if what == _INTEGER:
+        return _integer(body, bits, plain)
+    if what == _FLOAT:
+        return _float(body, bits, plain)
+    if what == _ENUM:
+        return _truth(body, bits, version, plain)
+    if what == _RECORD:
+        return _complex(body, bits, version, plain)
+    if what == 11 and version >= 5:
+        part = stored_type(body)
+        return _pair(part, plain)
+    if what == _VARYING:
+        return Stored(size, plain.name, is_varying_text=bits & 15 == 1)
+    return plain
 
 
-def _number(kind: Any) -> Stored | None:
-    import h5py
-
-    size = kind.get_size()
-    if kind.get_precision() != 8 * size or kind.get_offset():
-        return None
-    order = kind.get_order()
-    if order not in (h5py.h5t.ORDER_LE, h5py.h5t.ORDER_BE) and size > 1:
-        return None
-    big = order == h5py.h5t.ORDER_BE
-    if kind.get_class() == h5py.h5t.INTEGER:
-        signed = kind.get_sign() == h5py.h5t.SGN_2
-        dtype = _INTEGERS.get((size, signed))
-        return None if dtype is None else Stored(dtype, big)
-    layout = kind.get_fields(), kind.get_ebias()
-    implied = kind.get_norm() == h5py.h5t.NORM_IMPLIED
-    for dtype, fields, bias in (_IEEE.get(size, _BRAIN), _BRAIN):
-        if implied and layout == (fields, bias) and dtype.itemsize == size:
-            return Stored(dtype, big)
-    return None
+def _integer(body: Bytes, bits: int, plain: Stored) -> Stored:
+    offset, precision = body.number(2), body.number(2)
+    dtype = _INTEGERS.get((plain.size, bool(bits & 8)))
+    if dtype is None or offset or precision != 8 * plain.size:
+        return plain
+    return Stored(plain.size, str(dtype), dtype, bool(bits & 1))
 
 
-def _truth(kind: Any) -> Stored | None:
+def _float(body: Bytes, bits: int, plain: Stored) -> Stored:
+    offset, precision = body.number(2), body.number(2)
+    places = [bits >> 8 & 255, *(body.number(1) for _ in range(4))]
+    dtype = _FLOATS.get((*places, body.number(4)))
+    implied, vax = bits >> 4 & 3 == 2, bits & 0x40
+    if dtype is None or dtype.itemsize != plain.size or not implied or vax:
+        return plain
+    if offset or precision != 8 * plain.size:
+        return plain
+    return Stored(plain.size, str(dtype), dtype, bool(bits & 1))
+
+
+def _truth(body: Bytes, bits: int, version: int, plain: Stored) -> Stored:
     """Truth values as h5py writes them: two named values in a byte."""
-    if kind.get_size() != 1 or kind.get_nmembers() != 2:
-        return None
-    members = {kind.get_member_name(i): kind.get_member_value(i) for i in range(2)}
-    return Stored(DType.BOOL) if members == {b"FALSE": 0, b"TRUE": 1} else None
+    inner = stored_type(body)
+    if bits & 0xFFFF != 2 or inner.dtype not in (DType.I8, DType.U8) or plain.size != 1:
+        return plain
+    names = [body.text(padded=version < 3) for _ in range(2)]
+    values = list(body.take(2))
+    is_truth = dict(zip(names, values, strict=True)) == {b"FALSE": 0, b"TRUE": 1}
+    return Stored(1, "bool", DType.BOOL) if is_truth else plain
 
 
-def _complex(kind: Any) -> Stored | None:
+def _complex(body: Bytes, bits: int, version: int, plain: Stored) -> Stored:
     """Complex numbers as h5py writes them: records of ``r`` and ``i``."""
-    if kind.get_nmembers() != 2 or [kind.get_member_name(i) for i in range(2)] != [b"r", b"i"]:
-        return None
-    parts = [stored for i in range(2) if (stored := _part(kind.get_member_type(i))) is not None]
-    if len(parts) != 2 or parts[0] != parts[1]:
-        return None
-    half = parts[0].dtype.itemsize
-    places = [kind.get_member_offset(i) for i in range(2)]
-    if places != [0, half] or kind.get_size() != 2 * half:
-        return None
-    wide = {DType.F32: DType.C64, DType.F64: DType.C128}.get(parts[0].dtype)
-    return None if wide is None else Stored(wide, parts[0].big_endian)
+    if bits & 0xFFFF != 2 or plain.size > 16:
+        return plain
+    parts: list[Stored] = []
+    for place, name in enumerate((b"r", b"i")):
+        found = body.text(padded=version < 3)
+        offset = body.number(4 if version < 3 else 1)
+        if version == 1:
+            body.take(28)
+        part = stored_type(body)
+        if found != name or part.dtype not in _COMPLEX or offset != place * part.size:
+            return plain
+        parts.append(part)
+    return _pair(parts[0], plain) if parts[0] == parts[1] else plain
 
 
-def _part(kind: Any) -> Stored | None:
-    import h5py
+def _pair(part: Stored, plain: Stored) -> Stored:
+    dtype = None if part.dtype is None else _COMPLEX.get(part.dtype)
+    if dtype is None or plain.size != 2 * part.size:
+        return plain
+    return Stored(plain.size, str(dtype), dtype, part.big_endian)
 
-    return _number(kind) if kind.get_class() == h5py.h5t.FLOAT else None
 
-
-def _named(dataset: Any, kind: Any) -> Stored | None:
-    """Opaque values whose dtype an attribute names, as Keras writes bf16."""
-    import h5py
-
-    if not h5py.h5a.exists(dataset, ATTRIBUTE.encode()):
+def dataspace(reader: Hdf5Reader, body: Bytes) -> tuple[int, ...] | None:
+    """The shape that a dataspace message says; None for one without any values."""
+    version, rank, flags = body.number(1), body.number(1), body.number(1)
+    if version not in (1, 2) or rank > MAX_AXES:
+        raise UnsupportedContentError(
+            f"a shape has version {version} and {rank} axes, and Ruda reads versions 1 and 2 of "
+            f"up to {MAX_AXES}",
+            offset=body.offset,
+        )
+    kind = body.number(1)
+    if version == 1:
+        body.take(4)
+    elif kind == 2:
         return None
-    attribute = h5py.h5a.open(dataset, ATTRIBUTE.encode())
-    is_text = attribute.get_type().get_class() == h5py.h5t.STRING
-    if not is_text or attribute.shape != () or attribute.get_storage_size() > NAME_LIMIT:
-        return None
-    value = h5py.AttributeManager(h5py.Dataset(dataset))[ATTRIBUTE]
-    name = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-    dtype = DType.from_torch(name[:NAME_LIMIT])
-    if dtype is None or dtype.value.numpy is None or dtype.itemsize != kind.get_size():
-        return None
-    return Stored(dtype)
+    del flags  # it says whether the largest shape follows, which nobody needs
+    return tuple(reader.length(body) for _ in range(rank))

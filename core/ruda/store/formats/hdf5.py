@@ -1,8 +1,8 @@
-"""Reading HDF5 files of tensors, such as the weights that Keras saves; needs h5py.
+"""Reading HDF5 files of tensors, such as the weights that Keras saves.
 
-Groups are walked without recursion; each object is visited once. Links by name are not followed,
-other files never opened, filters that would need a plug-in never loaded. Values that lie plainly
-in the file are read by position, the others through h5py by slices.
+The file is read by our own parser: the library behind h5py can be made to crash or to run for
+ever by a damaged file. Groups are walked without recursion, each object once; links by name are
+not followed, other files never opened, and nothing is packed that Ruda cannot undo itself.
 """
 
 from __future__ import annotations
@@ -10,47 +10,46 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from ruda.errors import (
-    HeaderError,
-    MissingExtraError,
-    OffsetError,
-    TruncatedFileError,
-    UnsupportedContentError,
-)
+import numpy as np
+
+from ruda.errors import HeaderError, OffsetError, TruncatedFileError, UnsupportedContentError
 from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import FileRange, count_elements
 from ruda.store.format import taken
+from ruda.store.formats._hdf5_chunks import (
+    TREE,
+    ChunkSource,
+    ChunkTable,
+    Filter,
+    chunk_table,
+    filters,
+)
+from ruda.store.formats._hdf5_groups import LINK_BYTES, Link, is_group, links
+from ruda.store.formats._hdf5_header import PLACES, SIGNATURE, Bytes, Hdf5Reader, Kind, Message
 from ruda.store.formats._hdf5_text import attributes
-from ruda.store.formats._hdf5_types import Stored, stored_type
-from ruda.store.formats._hdf5_values import Hdf5Source, library_errors
+from ruda.store.formats._hdf5_types import Stored, dataspace, stored_type
 from ruda.store.formats._swapped import SwappedRange, range_of
 from ruda.store.index import TensorIndex
 from ruda.store.snapshot import Origin, TensorSnapshot
+from ruda.tensor import DType
 
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
-PLACES = (0, 512, 1024, 2048)
-"""Where a file may begin within the part that is looked at to recognise it."""
 MAX_DEPTH = 128
-LINK_BYTES = 8
-"""Least bytes that a link takes in a file."""
 EXPANSION = 1032
 """Most that deflate can do."""
 PLAIN_LIMIT = 256 << 20
 """Values up to this size may be made of less, such as chunks that nobody wrote."""
-FILTERS = {1: "deflate", 2: "shuffle", 3: "fletcher32", 4: "szip", 5: "nbit", 6: "scaleoffset"}
-LZF = 32000
+DTYPE_ATTRIBUTE = "dtype"
+"""Keras says here what opaque values are, such as ``bfloat16``."""
 _COMPACT, _CONTIGUOUS, _CHUNKED, _VIRTUAL = range(4)
-_GROUP, _DATASET = 0, 1
 
 
 @dataclass(slots=True)
 class _Walk:
     """What a walk over the groups gathers; ``seen`` has the addresses of objects."""
 
-    file: ByteFile
+    reader: Hdf5Reader
     links_left: int
     seen: dict[int, str] = field(default_factory=dict)
     snapshots: list[TensorSnapshot] = field(default_factory=list)
@@ -58,205 +57,228 @@ class _Walk:
 
 
 class Hdf5Format:
-    """Reader of ``.h5`` files. Needs the extra ``hdf5``."""
+    """Reader of ``.h5`` files."""
 
     name = "hdf5"
     title = "HDF5 file"
-    suffixes: tuple[str, ...] = (".h5", ".hdf5", ".keras.h5")
+    suffixes: tuple[str, ...] = (".h5", ".hdf5", ".hdf", ".he5")
 
     def matches(self, head: bytes, path: Path) -> bool:
         """True for the signature at the start, or behind a block of the user's."""
-        return any(head[at : at + len(SIGNATURE)] == SIGNATURE for at in PLACES)
+        return any(head[at : at + len(SIGNATURE)] == SIGNATURE for at in PLACES[:4])
 
     def open(self, path: Path, *, monitor: Monitor = SILENT) -> TensorIndex:
-        """Index of the datasets in the order of their names; reads no values.
+        """Index of the datasets in the order of their names; reads no values."""
+        return self.open_bytes(ByteFile(path), monitor=monitor)
 
-        Raises MissingExtraError where h5py is not installed.
-        """
-        return taken(ByteFile(path), lambda file: self._index(file, monitor))
+    def open_bytes(self, file: ByteFile, *, monitor: Monitor = SILENT) -> TensorIndex:
+        """Index of a file that is open already, and that the index closes; see ``open``."""
+        return taken(file, lambda file: self._index(file, monitor))
 
     def _index(self, file: ByteFile, monitor: Monitor) -> TensorIndex:
-        opened = _opened(file)
-        try:
-            with library_errors():
-                walk = _Walk(file, file.size // LINK_BYTES)
-                metadata = attributes(opened.id, walk.notes)
-                _walk(opened.id, walk, monitor)
-            _check_ranges(walk.snapshots)
-        except BaseException:
-            opened.close()
-            raise
+        reader = Hdf5Reader(file)
+        walk = _Walk(reader, file.size // LINK_BYTES, {reader.root: "/"})
+        root = reader.messages(reader.root)
+        metadata = attributes(reader, root, walk.notes)
+        _walk(root, walk, monitor)
+        _check_ranges(walk.snapshots)
         return TensorIndex.of(
             walk.snapshots,
             format=self.name,
             path=file.path,
             metadata=metadata,
             notes=tuple(walk.notes),
-            closers=(file.close, opened.close),
+            closers=(file.close,),
         )
 
 
-def _opened(file: ByteFile) -> Any:
-    """The file as h5py has it, for reading, without locks."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise MissingExtraError("h5py", "hdf5", "reading an HDF5 file") from error
-    with library_errors():
-        return h5py.File(file.path, "r", locking=False)
-
-
-def _walk(root: Any, walk: _Walk, monitor: Monitor) -> None:
-    import h5py
-
-    walk.seen[h5py.h5o.get_info(root).addr] = "/"
-    open_groups = [(root, "", iter(_names(root, walk)))]
+def _walk(root: list[Message], walk: _Walk, monitor: Monitor) -> None:
+    open_groups = [("", iter(_members(root, walk)))]
     while open_groups:
-        group, prefix, names = open_groups[-1]
-        name = next(names, None)
-        if name is None:
+        prefix, members = open_groups[-1]
+        link = next(members, None)
+        if link is None:
             open_groups.pop()
             continue
         monitor.check()
-        key = prefix + name.decode("utf-8", "backslashreplace")
-        found = _member(group, name, key, walk)
-        if isinstance(found, h5py.h5g.GroupID):
-            if len(open_groups) >= MAX_DEPTH:
-                raise UnsupportedContentError(
-                    f"groups are nested deeper than {MAX_DEPTH} levels, at {key[:80]!r}"
-                )
-            open_groups.append((found, f"{key}/", iter(_names(found, walk))))
-        elif isinstance(found, h5py.h5d.DatasetID):
-            snapshot = _snapshot(found, key, walk)
-            if snapshot is not None:
-                walk.snapshots.append(snapshot)
+        key = prefix + link.name.decode("utf-8", "backslashreplace")
+        if link.address is None:
+            walk.notes.append(f"{key} is {link.note}; it is not followed")
+        elif link.address in walk.seen:
+            walk.notes.append(f"{key} is another name of {walk.seen[link.address]}")
+        else:
+            walk.seen[link.address] = key
+            messages = walk.reader.messages(link.address)
+            if is_group(messages):
+                if len(open_groups) >= MAX_DEPTH:
+                    raise UnsupportedContentError(
+                        f"groups are nested deeper than {MAX_DEPTH} levels, at {key[:80]!r}"
+                    )
+                open_groups.append((f"{key}/", iter(_members(messages, walk))))
+            else:
+                snapshot = _snapshot(messages, key, walk)
+                walk.snapshots += [] if snapshot is None else [snapshot]
 
 
-def _names(group: Any, walk: _Walk) -> list[bytes]:
-    """Names of the links in a group. A damaged list that never ends is stopped."""
-    names: list[bytes] = []
-
-    def take(name: bytes) -> bool | None:
-        names.append(name)
-        return True if len(names) > walk.links_left else None
-
-    group.links.iterate(take)
-    if len(names) > walk.links_left:
+def _members(messages: list[Message], walk: _Walk) -> list[Link]:
+    found = links(walk.reader, messages)
+    walk.links_left -= len(found)
+    if walk.links_left < 0:
         raise HeaderError("the groups have more members than the file has room for")
-    walk.links_left -= len(names)
-    return names
+    return found
 
 
-def _member(group: Any, name: bytes, key: str, walk: _Walk) -> Any:
-    """The object behind a link, or None with a note where it is not followed or was seen."""
-    import h5py
-
-    kind = group.links.get_info(name).type
-    if kind == h5py.h5l.TYPE_SOFT:
-        walk.notes.append(f"{key} is a link to another name; it is not followed")
-        return None
-    if kind != h5py.h5l.TYPE_HARD:
-        walk.notes.append(f"{key} is a link to another file; it is not followed")
-        return None
-    info = h5py.h5o.get_info(group, name)
-    before = walk.seen.get(info.addr)
-    if before is not None:
-        walk.notes.append(f"{key} is another name of {before}")
-        return None
-    walk.seen[info.addr] = key
-    if info.type not in (_GROUP, _DATASET):
-        return None
-    return h5py.h5o.open(group, name)
-
-
-def _snapshot(dataset: Any, key: str, walk: _Walk) -> TensorSnapshot | None:
-    # The creation list comes first: asking a virtual dataset for its shape opens other files.
-    created = dataset.get_create_plist()
-    _refuse_elsewhere(created, key)
-    stored = stored_type(dataset)
-    if isinstance(stored, str):
-        walk.notes.append(f"{key} holds {stored}, which Ruda does not read; left out")
-        return None
-    shape = dataset.shape
-    if shape is None:
-        walk.notes.append(f"{key} is an empty dataset without a shape; left out")
-        return None
-    nbytes = stored.dtype.nbytes(count_elements(shape, repr(key)))
-    place = _plain_range(dataset, created, key, stored, shape, nbytes, walk.file)
-    if place is not None:
-        return place.snapshot(key)
-    chunks = _chunks(created, key, stored, nbytes, walk.file)
-    source = Hdf5Source(walk.file, dataset, stored, shape, nbytes, chunks)
-    return TensorSnapshot(key, stored.dtype, shape, nbytes, source, Origin(walk.file.path))
-
-
-def _refuse_elsewhere(created: Any, key: str) -> None:
-    """Refuse values that lie in other files: the names of those come from the file."""
-    if created.get_layout() == _VIRTUAL:
+def _snapshot(messages: list[Message], key: str, walk: _Walk) -> TensorSnapshot | None:
+    """Snapshot of a dataset, or None, with a note where it holds no values that Ruda reads."""
+    one = {message.kind: message for message in messages}
+    if Kind.LAYOUT not in one:
+        return None  # a datatype that has a name of its own
+    for kind, what in ((Kind.DATATYPE, "datatype"), (Kind.DATASPACE, "shape")):
+        if kind not in one:
+            raise HeaderError(f"{key!r} has no {what}", offset=one[Kind.LAYOUT].offset)
+    if Kind.EXTERNAL in one:
         raise UnsupportedContentError(
-            f"{key!r} is a virtual dataset, whose values lie in other files; no other file is "
-            "opened"
+            f"{key!r} has its values in another file; no other file is opened",
+            offset=one[Kind.EXTERNAL].offset,
         )
-    if created.get_external_count():
-        name = created.get_external(0)[0].decode("utf-8", "backslashreplace")
-        raise UnsupportedContentError(
-            f"{key!r} has its values in the file {name[:80]!r}; no other file is opened"
-        )
-
-
-def _plain_range(
-    dataset: Any,
-    created: Any,
-    key: str,
-    stored: Stored,
-    shape: tuple[int, ...],
-    nbytes: int,
-    file: ByteFile,
-) -> FileRange | SwappedRange | None:
-    """Where values in one piece lie, or None: in chunks, in the header, or never written."""
-    if created.get_layout() != _CONTIGUOUS or created.get_nfilters():
+    stored = stored_type(one[Kind.DATATYPE].body(f"the datatype of {key!r}"))
+    dtype = _dtype(stored, messages, walk.reader)
+    shape = dataspace(walk.reader, one[Kind.DATASPACE].body(f"the shape of {key!r}"))
+    if dtype is None or shape is None:
+        what = stored.name if dtype is None else "nothing: it has no shape"
+        walk.notes.append(f"{key} holds {what}, which Ruda does not read; left out")
         return None
-    offset = dataset.get_offset()
-    if offset is None:
+    steps: tuple[Filter, ...] = ()
+    if Kind.FILTERS in one:
+        steps = filters(one[Kind.FILTERS].body(f"the packing of {key!r}"), key)
+    made = _Dataset(walk.reader, key, stored, dtype, shape, steps, _fill(one, stored, key))
+    return made.snapshot(one[Kind.LAYOUT].body(f"the layout of {key!r}"))
+
+
+def _dtype(stored: Stored, messages: list[Message], reader: Hdf5Reader) -> DType | None:
+    """The dtype, which an attribute names where the values are opaque bytes."""
+    if not stored.is_opaque:
+        return stored.dtype
+    dtype = DType.from_torch(attributes(reader, messages).get(DTYPE_ATTRIBUTE, ""))
+    if dtype is None or dtype.is_raw or dtype.itemsize != stored.size:
         return None
-    have = dataset.get_storage_size()
-    if have != nbytes:
-        raise OffsetError(
-            f"{key!r} has {have} bytes, but {stored.dtype} {list(shape)} needs {nbytes}",
-            offset=min(offset, file.size),
-        )
-    if offset + nbytes > file.size:
-        raise TruncatedFileError(
-            f"{key!r} ends at byte {offset + nbytes}, but the file has {file.size} bytes; it is "
-            "cut short, get it again",
-            offset=min(offset, file.size),
-        )
-    place = FileRange(file, offset, nbytes, stored.dtype, shape)
-    return range_of(place, big_endian=stored.big_endian)
+    return dtype
 
 
-def _chunks(
-    created: Any, key: str, stored: Stored, nbytes: int, file: ByteFile
-) -> tuple[int, ...] | None:
-    """Shape of the chunks, after proving that they and the values may be that large."""
-    chunks: tuple[int, ...] | None = None
-    size = nbytes
-    if created.get_layout() == _CHUNKED:
-        chunks = created.get_chunk()
-        size = max(size, stored.dtype.nbytes(count_elements(chunks, repr(key))))
-    for place in range(created.get_nfilters()):
-        number, _, _, name = created.get_filter(place)
-        if number not in FILTERS and number != LZF:
-            called = name.decode("utf-8", "backslashreplace")[:40] or "of no name"
+def _fill(one: dict[int, Message], stored: Stored, key: str) -> bytes:
+    """What values are that nobody wrote, as they would lie in the file."""
+    value = b""
+    if Kind.FILL in one:
+        body = one[Kind.FILL].body(f"the fill value of {key!r}")
+        version = body.number(1)
+        if version == 3:
+            has_value = body.number(1) & 0x20
+        else:
+            body.take(2)
+            has_value = body.number(1)
+        value = body.take(body.number(4)) if has_value else b""
+    elif Kind.OLD_FILL in one:
+        body = one[Kind.OLD_FILL].body(f"the fill value of {key!r}")
+        value = body.take(body.number(4))
+    if value and len(value) != stored.size:
+        raise HeaderError(f"{key!r} has a fill value of {len(value)} bytes, not {stored.size}")
+    return value or bytes(stored.size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dataset:
+    """One dataset: what is known of it before its layout is looked at."""
+
+    reader: Hdf5Reader
+    key: str
+    stored: Stored
+    dtype: DType
+    shape: tuple[int, ...]
+    steps: tuple[Filter, ...]
+    fill: bytes
+
+    @property
+    def nbytes(self) -> int:
+        return self.dtype.nbytes(count_elements(self.shape, repr(self.key)))
+
+    def snapshot(self, body: Bytes) -> TensorSnapshot:
+        """Snapshot of the values that a layout message tells the place of."""
+        version = body.number(1)
+        if version not in (3, 4, 5):
             raise UnsupportedContentError(
-                f"{key!r} went through the filter {number} ({called}), which Ruda does not load"
+                f"{self.key!r} has a layout of version {version}, and Ruda reads 3 to 5",
+                offset=body.offset,
             )
-    if size > max(PLAIN_LIMIT, EXPANSION * file.size):
-        raise UnsupportedContentError(
-            f"{key!r} would fill {size} bytes out of a file of {file.size}, more than packing "
-            "explains"
+        kind = body.number(1)
+        if kind == _CHUNKED:
+            return self._chunked(body, version)
+        if kind == _COMPACT:
+            size = body.number(2)
+            return self._plain(body.offset + body.at, size)
+        if kind == _CONTIGUOUS:
+            address, size = self.reader.address(body), self.reader.length(body)
+            if address is None:
+                return self._unwritten()
+            return self._plain(self.reader.base + address, size)
+        if kind == _VIRTUAL:
+            raise UnsupportedContentError(
+                f"{self.key!r} is a virtual dataset, whose values lie in other files; no other "
+                "file is opened",
+                offset=body.offset,
+            )
+        raise HeaderError(f"{self.key!r} has a layout of class {kind}", offset=body.offset)
+
+    def _plain(self, offset: int, have: int) -> TensorSnapshot:
+        """Values in one piece."""
+        nbytes, size = self.nbytes, self.reader.file.size
+        if have != nbytes:
+            raise OffsetError(
+                f"{self.key!r} has {have} bytes, but {self.dtype} {list(self.shape)} needs "
+                f"{nbytes}",
+                offset=min(offset, size),
+            )
+        if offset + nbytes > size:
+            raise TruncatedFileError(
+                f"{self.key!r} ends at byte {offset + nbytes}, but the file has {size} bytes; it "
+                "is cut short, get it again",
+                offset=min(offset, size),
+            )
+        place = FileRange(self.reader.file, offset, nbytes, self.dtype, self.shape)
+        return range_of(place, big_endian=self.stored.big_endian).snapshot(self.key)
+
+    def _chunked(self, body: Bytes, version: int) -> TensorSnapshot:
+        table = chunk_table(self.reader, body, version, len(self.shape), self.key)
+        inner = self.dtype.nbytes(count_elements(table.chunk, repr(self.key)))
+        self._refuse_bomb(max(self.nbytes, inner))
+        return self._made(table, self.steps)
+
+    def _unwritten(self) -> TensorSnapshot:
+        """Values that nobody wrote: all are the fill value, as of chunks that are not there."""
+        self._refuse_bomb(self.nbytes)
+        if not self.shape:
+            value = np.frombuffer(self.fill, np.uint8)
+            values = value[::-1] if self.stored.big_endian else value
+            array = values.copy().view(self.dtype.carrier).reshape(())
+            return TensorSnapshot.from_array(self.key, array, dtype=self.dtype)
+        table = ChunkTable(tuple(max(size, 1) for size in self.shape), TREE, None)
+        return self._made(table, ())
+
+    def _refuse_bomb(self, size: int) -> None:
+        have = self.reader.file.size
+        if size > max(PLAIN_LIMIT, EXPANSION * have):
+            raise UnsupportedContentError(
+                f"{self.key!r} would fill {size} bytes out of a file of {have}, more than packing "
+                "explains"
+            )
+
+    def _made(self, table: ChunkTable, steps: tuple[Filter, ...]) -> TensorSnapshot:
+        big, file = self.stored.big_endian, self.reader.file
+        source = ChunkSource(
+            self.reader, table, steps, self.key, self.dtype, big, self.shape, self.fill
         )
-    return chunks
+        return TensorSnapshot(
+            self.key, self.dtype, self.shape, self.nbytes, source, Origin(file.path)
+        )
 
 
 def _check_ranges(snapshots: list[TensorSnapshot]) -> None:

@@ -1,0 +1,301 @@
+"""Values of HDF5 datasets that lie in chunks: where the chunks are, and how they were packed."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ruda.errors import ChecksumError, HeaderError, UnsupportedContentError
+from ruda.store.filerange import shaped
+from ruda.store.format import located
+from ruda.store.formats._hdf5_groups import tree_entries
+from ruda.store.formats._hdf5_header import Bytes, Hdf5Reader
+from ruda.store.formats._hdf5_sums import fletcher32_fits, lzf
+from ruda.store.formats._swapped import number_bytes
+from ruda.tensor import DType
+
+DEFLATE, SHUFFLE, FLETCHER, LZF = 1, 2, 3, 32000
+_NAMES = {4: "szip", 5: "nbit", 6: "scaleoffset", 32001: "blosc", 32004: "lz4", 32008: "bitshuffle",
+          32015: "zstd"}  # fmt: skip
+TREE, SINGLE, IMPLICIT, FIXED = 0, 1, 2, 3
+"""Ways to find the chunks; the numbers are those of the format, but for the old tree."""
+_OTHERS = {4: "an extensible array", 5: "a tree of version 2"}
+CHUNK_LIMIT = 1 << 31
+
+
+class Filter(NamedTuple):
+    """One step of the packing."""
+
+    number: int
+    values: tuple[int, ...]
+
+
+class Chunk(NamedTuple):
+    """Where one chunk lies, packed."""
+
+    address: int
+    size: int
+    mask: int
+    """Bits of the filters that were left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkTable:
+    """What a layout message says of the chunks of a dataset."""
+
+    chunk: tuple[int, ...]
+    way: int
+    address: int | None
+    single: Chunk | None = None
+    """The packed size of a single chunk, where it is packed."""
+
+
+def filters(body: Bytes, key: str) -> tuple[Filter, ...]:
+    """The steps of a packing. Raises UnsupportedContentError for those that Ruda does not know."""
+    version, count = body.number(1), body.number(1)
+    if version not in (1, 2) or count > 32:
+        raise HeaderError(f"{key!r} has {count} filters of version {version}", offset=body.offset)
+    body.take(6 if version == 1 else 0)
+    found: list[Filter] = []
+    for _ in range(count):
+        number = body.number(2)
+        length = body.number(2) if version == 1 or number >= 256 else 0
+        body.take(2)
+        values = body.number(2)
+        name = body.take(-(-length // 8) * 8 if version == 1 else length)
+        found.append(Filter(number, tuple(body.number(4) for _ in range(values))))
+        body.take(4 if version == 1 and values % 2 else 0)
+        if number not in (DEFLATE, SHUFFLE, FLETCHER, LZF):
+            said = _NAMES.get(number) or name.rstrip(b"\0").decode("utf-8", "backslashreplace")
+            raise UnsupportedContentError(
+                f"{key!r} went through the filter {number} ({said[:40] or 'of no name'}), which "
+                "Ruda does not read",
+                offset=body.offset,
+            )
+    return tuple(found)
+
+
+def chunk_table(reader: Hdf5Reader, body: Bytes, version: int, rank: int, key: str) -> ChunkTable:
+    """The chunks of a dataset, from behind the class in its layout message."""
+    if version == 3:
+        axes = body.number(1)
+        address = reader.address(body)
+        sizes = tuple(body.number(4) for _ in range(axes))
+        return ChunkTable(_chunk(sizes, rank, key, body), TREE, address)
+    flags, axes, width = body.number(1), body.number(1), body.number(1)
+    sizes = tuple(body.number(width) for _ in range(axes))
+    way = body.number(1)
+    single: Chunk | None = None
+    if way == SINGLE and flags & 2:
+        size = reader.length(body)
+        single = Chunk(0, size, body.number(4))
+    elif way == FIXED:
+        body.take(1)
+    elif way in _OTHERS or not SINGLE <= way <= FIXED:
+        listed = _OTHERS.get(way, f"way {way}")
+        raise UnsupportedContentError(
+            f"the chunks of {key!r} are listed in {listed}, which Ruda does not read; save the "
+            "file without libver='latest'",
+            offset=body.offset,
+        )
+    return ChunkTable(_chunk(sizes, rank, key, body), way, reader.address(body), single)
+
+
+def _chunk(sizes: tuple[int, ...], rank: int, key: str, body: Bytes) -> tuple[int, ...]:
+    """The shape of a chunk: all sizes but the last, which is that of a value."""
+    if len(sizes) != rank + 1 or not rank or not all(0 < size < 1 << 32 for size in sizes):
+        raise HeaderError(
+            f"{key!r} has chunks of the shape {list(sizes[:-1])} for {rank} axes",
+            offset=body.offset,
+        )
+    return sizes[:-1]
+
+
+@dataclass(slots=True, eq=False)
+class ChunkSource:
+    """Source over a dataset in chunks; where they are is kept once found, values are not."""
+
+    reader: Hdf5Reader
+    table: ChunkTable
+    steps: tuple[Filter, ...]
+    key: str
+    dtype: DType
+    big_endian: bool
+    shape: tuple[int, ...]
+    fill: bytes
+    """One value as it lies in the file, for chunks that nobody wrote."""
+    _found: dict[tuple[int, ...], Chunk] | None = field(default=None, init=False)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all values."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory that one ``read`` needs: the values and a chunk on its way."""
+        return self.nbytes + 3 * math.prod(self.table.chunk) * self.dtype.itemsize
+
+    def read(self) -> np.ndarray[Any, Any]:
+        """All values in the carrier dtype. Raises FormatError where a chunk is damaged."""
+        with located(self.reader.file.path):
+            raw = self._band(0, self.shape[0]).reshape(-1)
+        return shaped(raw, self.dtype, self.shape)
+
+    def stream(self, size: int) -> Iterator[memoryview]:
+        """The little-endian bytes in pieces of at most ``size``; rows of chunks are held whole."""
+        rows = self.table.chunk[0]
+        for start in range(0, self.shape[0] if self.nbytes else 0, rows):
+            with located(self.reader.file.path):
+                raw = self._band(start, min(start + rows, self.shape[0])).reshape(-1)
+            for at in range(0, raw.size, size):
+                yield raw[at : at + size].data
+
+    def _band(self, start: int, stop: int) -> np.ndarray[Any, Any]:
+        """The bytes of the rows in a range that begins with a chunk: u8, a value per last axis."""
+        size = self.dtype.itemsize
+        out = np.empty((stop - start, *self.shape[1:], size), np.uint8)
+        out[...] = np.frombuffer(self.fill, np.uint8)
+        if out.size:
+            for place, chunk in self._chunks().items():
+                if start <= place[0] < stop:
+                    values = self._unpacked(chunk)
+                    begin = (place[0] - start, *place[1:])
+                    into = out[
+                        tuple(slice(b, b + c) for b, c in zip(begin, self.table.chunk, strict=True))
+                    ]
+                    into[...] = values[tuple(slice(0, n) for n in into.shape)]
+        if self.big_endian:
+            out.reshape(-1).view(f"u{number_bytes(self.dtype)}").byteswap(inplace=True)
+        return out
+
+    def _chunks(self) -> dict[tuple[int, ...], Chunk]:
+        if self._found is None:
+            found: dict[tuple[int, ...], Chunk] = {}
+            for place, chunk in self._listed():
+                if any(
+                    p % c or p >= max(s, 1)
+                    for p, c, s in zip(place, self.table.chunk, self.shape, strict=True)
+                ):
+                    continue  # a chunk that was cut off when the dataset shrank
+                if place in found:
+                    raise HeaderError(f"{self.key!r} has two chunks at {list(place)}")
+                found[place] = chunk
+            self._found = found
+        return self._found
+
+    def _listed(self) -> Iterator[tuple[tuple[int, ...], Chunk]]:
+        address, way = self.table.address, self.table.way
+        if address is None:
+            return
+        whole = math.prod(self.table.chunk) * self.dtype.itemsize
+        if way == TREE:
+            rank = len(self.shape)
+            for raw, at in tree_entries(self.reader, address, 1, 8 + 8 * (rank + 1)):
+                key = Bytes(raw, self.reader.base + address, "a chunk")
+                size, mask = key.number(4), key.number(4)
+                yield tuple(key.number(8) for _ in range(rank)), Chunk(at, size, mask)
+        elif way == SINGLE:
+            packed = self.table.single or Chunk(0, whole, 0)
+            yield (0,) * len(self.shape), packed._replace(address=address)
+        else:
+            entries = (
+                self._implicit(address, whole) if way == IMPLICIT else self._fixed(address, whole)
+            )
+            counts = [-(-s // c) for s, c in zip(self.shape, self.table.chunk, strict=True)]
+            for place, chunk in zip(np.ndindex(*counts), entries, strict=False):
+                if chunk is not None:
+                    yield tuple(p * c for p, c in zip(place, self.table.chunk, strict=True)), chunk
+
+    def _implicit(self, address: int, whole: int) -> Iterator[Chunk]:
+        for place in range(self.reader.file.size // max(whole, 1) + 1):
+            yield Chunk(address + place * whole, whole, 0)
+
+    def _fixed(self, address: int, whole: int) -> Iterator[Chunk | None]:
+        """The entries of a fixed array, in the order of the chunks."""
+        reader, what = self.reader, "a list of chunks"
+        head = reader.block(address, 12 + reader.lengths + reader.offsets, what)
+        head.expect(b"FAHD")
+        head.take(1)
+        client, width, page_bits = head.number(1), head.number(1), head.number(1)
+        count, at = reader.length(head), reader.address(head)
+        if at is None:
+            return
+        if client > 1 or count * max(width, 1) > reader.file.size:
+            raise HeaderError(f"{what} claims {count} entries", offset=head.offset)
+        page = 1 << page_bits
+        pages = -(-count // page)
+        bitmap = -(-pages // 8) if pages > 1 else 0
+        start = at + 6 + reader.offsets
+        marks = reader.block(start, bitmap, what).raw if bitmap else b""
+        start += bitmap + (4 if bitmap else 0)
+        for first in range(0, count, page):
+            held = min(page, count - first)
+            number = first // page
+            if bitmap and not marks[number // 8] & 0x80 >> number % 8:
+                yield from (None for _ in range(held))
+            else:
+                block = reader.block(start, held * width, what)
+                for _ in range(held):
+                    yield self._entry(block, client, width, whole)
+            start += held * width + 4
+
+    def _entry(self, block: Bytes, client: int, width: int, whole: int) -> Chunk | None:
+        address = self.reader.address(block)
+        size, mask = whole, 0
+        if client:
+            size, mask = block.number(width - self.reader.offsets - 4), block.number(4)
+        return None if address is None else Chunk(address, size, mask)
+
+    def _unpacked(self, chunk: Chunk) -> np.ndarray[Any, Any]:
+        """The values of one chunk as bytes: u8, a value per last axis."""
+        size = self.dtype.itemsize
+        whole = math.prod(self.table.chunk) * size
+        block = self.reader.block(chunk.address, chunk.size, f"a chunk of {self.key!r}")
+        raw = block.raw
+        for place in range(len(self.steps) - 1, -1, -1):
+            if not chunk.mask >> place & 1:
+                raw = self._undone(self.steps[place], raw, whole, block.offset)
+        if len(raw) != whole:
+            raise HeaderError(
+                f"a chunk of {self.key!r} has {len(raw)} bytes, expected {whole}",
+                offset=block.offset,
+            )
+        return np.frombuffer(raw, np.uint8).reshape(*self.table.chunk, size)
+
+    def _undone(self, step: Filter, raw: bytes, whole: int, offset: int) -> bytes:
+        """The bytes before one step of the packing."""
+        what = f"a chunk of {self.key!r}"
+        if step.number == DEFLATE:
+            # A checksum of four bytes may have been packed along.
+            return _inflated(raw, whole + 4, what, offset)
+        if step.number == LZF:
+            return lzf(raw, whole)
+        if step.number == FLETCHER:
+            if len(raw) < 4 or not fletcher32_fits(raw[:-4], int.from_bytes(raw[-4:], "little")):
+                raise ChecksumError(f"{what} is damaged: its checksum differs", offset=offset)
+            return raw[:-4]
+        size = step.values[0] if step.values else 0
+        if not 0 < size <= max(len(raw), 1):
+            raise HeaderError(f"{what} was shuffled in pieces of {size} bytes", offset=offset)
+        even = len(raw) - len(raw) % size
+        turned = np.frombuffer(raw[:even], np.uint8).reshape(size, -1).T.tobytes()
+        return turned + raw[even:]
+
+
+def _inflated(raw: bytes, limit: int, what: str, offset: int) -> bytes:
+    stream = zlib.decompressobj()
+    try:
+        found = stream.decompress(raw, limit + 1)
+    except zlib.error as error:
+        raise ChecksumError(f"{what} cannot be inflated: {error}", offset=offset) from error
+    if len(found) > limit or not stream.eof:
+        raise ChecksumError(
+            f"{what} inflates to {len(found)} bytes and more, or ends early", offset=offset
+        )
+    return found
