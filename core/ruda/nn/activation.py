@@ -1,14 +1,18 @@
-"""Activations: Relu, and Gelu with the exact error function."""
+"""Activations: Relu, Gelu with the exact error function, and PRelu with a learned slope."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ruda.errors import SettingError
+from ruda.nn.init import Constant
 from ruda.nn.module import Module
-from ruda.nn.precision import working_input
-from ruda.tensor import Tensor
+from ruda.nn.param import Param
+from ruda.nn.precision import working_input, working_values
+from ruda.tensor import HostDevice, Tensor
 
 Array = np.ndarray[Any, Any]
 
@@ -55,6 +59,41 @@ class Gelu(Module):
             # exp(-x²) is 0 long before x is; -Inf · 0 would be NaN.
             out[start : start + _BLOCK] = np.where(np.isneginf(block), -0.0, value)
         return Tensor(result)
+
+
+class PRelu(Module):
+    """max(0, x) + alpha · min(0, x), with one alpha for everything or one for each channel.
+
+    Channels are axis 1. PyTorch calls ``alpha`` ``weight``.
+    """
+
+    def __init__(self, num_parameters: int = 1, *, alpha: float = 0.25) -> None:
+        if num_parameters < 1:
+            raise SettingError(f"PRelu needs at least one parameter, got {num_parameters}")
+        self.alpha = Param((num_parameters,), Constant(alpha), seed=0)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Of the same shape. Raises ShapeError and DTypeError naming the layer."""
+        (count,) = self.alpha.shape
+        if count > 1 and (x.rank < 2 or x.shape[1] != count):
+            raise self.shape_error(f"[batch, {count}, …]", x.shape)
+        given, alpha = working_values(self, working_input(self, x), self.alpha)
+        along = alpha.reshape(count, *(1,) * max(0, x.rank - 2)) if count > 1 else alpha[0]
+        with np.errstate(all="ignore"):  # NaN and Inf in weights or input are results, not news
+            result = np.where(given > 0, given, given * along)
+        return Tensor(result)
+
+
+@dataclass(frozen=True, slots=True)
+class PReluConfig:
+    """Settings of a PRelu."""
+
+    num_parameters: int = 1
+    alpha: float = 0.25
+
+    def init(self, device: HostDevice, *, seed: int = 0) -> PRelu:
+        """A new layer; its first values do not depend on the seed."""
+        return PRelu(self.num_parameters, alpha=self.alpha)
 
 
 def erf(x: Array) -> Array:

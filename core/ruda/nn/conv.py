@@ -1,9 +1,10 @@
-"""Conv2d: cross-correlation over height and width, as matrix products over unfolded windows."""
+"""Conv1d and Conv2d: cross-correlation, as matrix products over unfolded windows."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from ruda.nn.window import Padding, Pair, Window2d
 from ruda.tensor import HostDevice, Tensor
 
 Array = np.ndarray[Any, Any]
+
+Padding1d: TypeAlias = Literal["valid", "same"] | int | tuple[int, int]
+"""``valid`` (none), ``same``, one number, or (left, right)."""
 
 COLUMN_BYTES = 1 << 20
 """Memory for unfolded windows: as much as stays in the second-level cache of a core."""
@@ -45,26 +49,12 @@ class Conv2d(Module):
         initializer: Initializer = DEFAULT,
         seed: int = 0,
     ) -> None:
-        if groups < 1 or in_channels < 1 or out_channels < 1:
-            raise SettingError(
-                f"Conv2d needs positive channels and groups, got {in_channels}, {out_channels} "
-                f"and {groups}"
-            )
-        if in_channels % groups or out_channels % groups:
-            raise SettingError(
-                f"channels {in_channels} and {out_channels} do not divide by {groups} groups"
-            )
+        check_channels("Conv2d", in_channels, out_channels, groups)
         self._window = Window2d.of(kernel_size, stride, dilation, padding)
         self._groups = groups
         rows, columns = self._window.kernel
         shape = (out_channels, in_channels // groups, rows, columns)
-        fans = Fans(shape[1] * rows * columns, out_channels // groups * rows * columns)
-        self.weight = Param(shape, initializer, fans=fans, seed=derive_seed(seed, "weight"))
-        self.bias = (
-            Param((out_channels,), initializer, fans=fans, seed=derive_seed(seed, "bias"))
-            if bias
-            else None
-        )
+        self.weight, self.bias = conv_params(shape, groups, initializer, seed, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """Raises ShapeError and DTypeError naming the layer."""
@@ -111,6 +101,118 @@ class Conv2dConfig:
             initializer=self.initializer,
             seed=seed,
         )
+
+
+class Conv1d(Module):
+    """(batch, in_channels, length) → (batch, out_channels, length').
+
+    ``weight`` is (out_channels, in_channels / groups, kernel), ``bias`` (out_channels) or None,
+    both as in PyTorch.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int,
+        *,
+        stride: int = 1,
+        dilation: int = 1,
+        groups: int = 1,
+        padding: Padding1d = "valid",
+        bias: bool = True,
+        initializer: Initializer = DEFAULT,
+        seed: int = 0,
+    ) -> None:
+        check_channels("Conv1d", in_channels, out_channels, groups)
+        sides: Padding = padding if isinstance(padding, str) else _flat_padding(padding)
+        self._window = Window2d.of((1, kernel_size), (1, stride), (1, dilation), sides)
+        self._groups = groups
+        shape = (out_channels, in_channels // groups, kernel_size)
+        self.weight, self.bias = conv_params(shape, groups, initializer, seed, bias=bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Raises ShapeError and DTypeError naming the layer."""
+        channels = self.weight.shape[1] * self._groups
+        if x.rank != 3 or x.shape[1] != channels:
+            raise self.shape_error(f"[batch, {channels}, length]", x.shape)
+        size = self._window.output_size(1, x.shape[2])
+        if min(size) < 1:
+            raise self.shape_error(
+                f"[batch, {channels}, length] with room for a window of {self._window.reach[1]}",
+                x.shape,
+            )
+        given, weight, *bias = working_values(self, working_input(self, x), self.weight, self.bias)
+        result = np.empty((x.shape[0], weight.shape[0], *size), given.dtype)
+        flat, filters = given[:, :, None], weight[:, :, None]
+        with np.errstate(all="ignore"):  # NaN and Inf in weights or input are results, not news
+            _convolve(flat, filters, bias[0] if bias else None, self._window, self._groups, result)
+        return Tensor(result[:, :, 0])
+
+
+@dataclass(frozen=True, slots=True)
+class Conv1dConfig:
+    """Settings of a Conv1d."""
+
+    channels_input: int
+    channels_output: int
+    kernel_size: int
+    stride: int = 1
+    dilation: int = 1
+    groups: int = 1
+    padding: Padding1d = "valid"
+    bias: bool = True
+    initializer: Initializer = DEFAULT
+
+    def init(self, device: HostDevice, *, seed: int = 0) -> Conv1d:
+        """A new layer; its values are drawn from the seed when first needed."""
+        return Conv1d(
+            self.channels_input,
+            self.channels_output,
+            self.kernel_size,
+            stride=self.stride,
+            dilation=self.dilation,
+            groups=self.groups,
+            padding=self.padding,
+            bias=self.bias,
+            initializer=self.initializer,
+            seed=seed,
+        )
+
+
+def check_channels(name: str, in_channels: int, out_channels: int, groups: int) -> None:
+    """Raises SettingError for channels that are none or do not divide by the groups."""
+    if groups < 1 or in_channels < 1 or out_channels < 1:
+        raise SettingError(
+            f"{name} needs positive channels and groups, got {in_channels}, {out_channels} "
+            f"and {groups}"
+        )
+    if in_channels % groups or out_channels % groups:
+        raise SettingError(
+            f"channels {in_channels} and {out_channels} do not divide by {groups} groups"
+        )
+
+
+def conv_params(
+    shape: tuple[int, ...], groups: int, initializer: Initializer, seed: int, *, bias: bool
+) -> tuple[Param, Param | None]:
+    """Weight of this shape, (out, in / groups, kernel…), and the bias, if there is one."""
+    points = math.prod(shape[2:])
+    fans = Fans(shape[1] * points, shape[0] // groups * points)
+    weight = Param(shape, initializer, fans=fans, seed=derive_seed(seed, "weight"))
+    if not bias:
+        return weight, None
+    return weight, Param(shape[:1], initializer, fans=fans, seed=derive_seed(seed, "bias"))
+
+
+def _flat_padding(padding: int | tuple[int, int]) -> tuple[int, int, int, int]:
+    """(left, right) as (top, left, bottom, right)."""
+    sides = (padding, padding) if isinstance(padding, int) else tuple(padding)
+    if len(sides) != 2:
+        raise SettingError(
+            f"padding is 'valid', 'same', or one or two whole numbers from 0, got {padding!r}"
+        )
+    return 0, sides[0], 0, sides[1]
 
 
 def _convolve(

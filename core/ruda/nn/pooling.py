@@ -1,16 +1,19 @@
-"""MaxPool2d: the largest value in each window."""
+"""Pooling: the largest value or the mean of each window."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ruda.errors import SettingError
 from ruda.nn.module import Module
 from ruda.nn.precision import working_input
-from ruda.nn.window import Padding, Pair, Window2d
+from ruda.nn.window import Padding, Pair, Window2d, as_pair
 from ruda.tensor import HostDevice, Tensor
+
+Array = np.ndarray[Any, Any]
 
 
 class MaxPool2d(Module):
@@ -72,3 +75,124 @@ class MaxPool2dConfig:
         return MaxPool2d(
             self.kernel_size, stride=self.stride, dilation=self.dilation, padding=self.padding
         )
+
+
+class AvgPool2d(Module):
+    """(batch, channel, height, width) → (batch, channel, height', width'), the mean of each window.
+
+    The stride is the kernel unless given. Padding counts as zeros, or not at all with
+    ``count_include_pad`` off. With ``ceil_mode`` a last window may reach over the end; what lies
+    there does not count.
+    """
+
+    def __init__(
+        self,
+        kernel_size: Pair,
+        *,
+        stride: Pair | None = None,
+        padding: Padding = "valid",
+        count_include_pad: bool = True,
+        ceil_mode: bool = False,
+    ) -> None:
+        window = Window2d.of(kernel_size, kernel_size if stride is None else stride, 1, padding)
+        sides = window.padding or (0, 0, 0, 0)
+        if any(2 * side > span for side, span in zip(sides, window.kernel * 2, strict=True)):
+            raise SettingError(f"padding {sides} is more than half of a window of {window.kernel}")
+        self._window = window
+        self._counts_padding = count_include_pad
+        self._ceil = ceil_mode
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Raises ShapeError and DTypeError naming the layer."""
+        rows, columns = self._window.kernel
+        height, width = x.shape[2:] if x.rank == 4 else (0, 0)
+        if min(self._window.output_size(height, width)) < 1:
+            raise self.shape_error(
+                f"[batch, channel, height, width] with room for a window of {rows} × {columns}",
+                x.shape,
+            )
+        result = working_input(self, x)
+        top, left, bottom, right = self._window.pads(height, width)
+        for axis, before, after in ((2, top, bottom), (3, left, right)):
+            result = self._along(result, axis, before, after)
+        return Tensor(result)
+
+    def _along(self, x: Array, axis: int, before: int, after: int) -> Array:
+        """The means along one axis; the mean of the window is the mean of its rows' means."""
+        kernel, stride = self._window.kernel[axis - 2], self._window.stride[axis - 2]
+        size = x.shape[axis]
+        room = size + before + after - kernel
+        count = room // stride + 1
+        if self._ceil and room % stride and count * stride < size + before:
+            count += 1
+        reach = max(size + before + after, (count - 1) * stride + kernel)
+        border = [(0, 0)] * 4
+        border[axis] = (before, reach - size - before)
+        moved = np.moveaxis(np.pad(x, border), axis, -1)
+        start = np.arange(count) * stride
+        if self._counts_padding:
+            shares = np.minimum(start + kernel, size + before + after) - start
+        else:
+            shares = np.minimum(start + kernel, size + before) - np.maximum(start, before)
+        span = (count - 1) * stride + 1
+        with np.errstate(all="ignore"):  # NaN and Inf in the input are results, not news
+            total = sum(moved[..., at : at + span : stride] for at in range(kernel))
+            return np.ascontiguousarray(np.moveaxis(total / shares.astype(x.dtype), -1, axis))
+
+
+@dataclass(frozen=True, slots=True)
+class AvgPool2dConfig:
+    """Settings of an AvgPool2d."""
+
+    kernel_size: Pair
+    stride: Pair | None = None
+    padding: Padding = "valid"
+    count_include_pad: bool = True
+    ceil_mode: bool = False
+
+    def init(self, device: HostDevice | None = None) -> AvgPool2d:
+        """A new layer. It has no parameters, so the device does not matter."""
+        return AvgPool2d(
+            self.kernel_size,
+            stride=self.stride,
+            padding=self.padding,
+            count_include_pad=self.count_include_pad,
+            ceil_mode=self.ceil_mode,
+        )
+
+
+class AdaptiveAvgPool2d(Module):
+    """(batch, channel, height, width) → (batch, channel, *output_size), whatever the input's size.
+
+    Cell i of n takes the rows from ⌊i · height / n⌋ to ⌈(i + 1) · height / n⌉.
+    """
+
+    def __init__(self, output_size: Pair) -> None:
+        self._size = as_pair(output_size, "output_size")
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Raises ShapeError and DTypeError naming the layer."""
+        if x.rank != 4 or min(x.shape[2:]) < 1:
+            raise self.shape_error("[batch, channel, height, width]", x.shape)
+        result = working_input(self, x)
+        with np.errstate(all="ignore"):  # NaN and Inf in the input are results, not news
+            for axis, cells in ((2, self._size[0]), (3, self._size[1])):
+                size = result.shape[axis]
+                moved = np.moveaxis(result, axis, 0)
+                means = [
+                    moved[cell * size // cells : -(-(cell + 1) * size // cells)].mean(axis=0)
+                    for cell in range(cells)
+                ]
+                result = np.stack(means, axis=axis)
+        return Tensor(result)
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveAvgPool2dConfig:
+    """Settings of an AdaptiveAvgPool2d."""
+
+    output_size: Pair
+
+    def init(self, device: HostDevice | None = None) -> AdaptiveAvgPool2d:
+        """A new layer. It has no parameters, so the device does not matter."""
+        return AdaptiveAvgPool2d(self.output_size)
