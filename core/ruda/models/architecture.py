@@ -37,6 +37,10 @@ class Setting:
         return value  # type: ignore[return-value]
 
 
+SEED = Setting("seed", 0, 0, 2**63 - 1, "Seed of the values that no file replaces.")
+"""The setting that every architecture has."""
+
+
 @dataclass(frozen=True, slots=True)
 class InputSpec:
     """What a network takes: ``shape`` without the batch axis, and how pixels become its values.
@@ -57,6 +61,8 @@ class InputSpec:
         """
         if pixels.dtype != np.uint8:
             raise DTypeError(f"expected u8 pixels (0 to 255), got {pixels.dtype}")
+        if len(self.shape) != 3 or self.shape[0] != len(self.mean):
+            raise ShapeError(f"this network takes no images, but inputs of {list(self.shape)}")
         images = pixels[..., None] if pixels.ndim == 3 else pixels
         channels, height, width = self.shape
         if images.ndim != 4 or images.shape[1:] != (height, width, channels):

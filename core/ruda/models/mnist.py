@@ -6,7 +6,7 @@ network of the built-in sample.
 
 from __future__ import annotations
 
-from ruda.models.architecture import Architecture, InputSpec, Setting
+from ruda.models.architecture import SEED, Architecture, InputSpec, Setting
 from ruda.nn import (
     BatchNorm,
     Conv2d,
@@ -22,7 +22,6 @@ from ruda.tensor import Tensor
 
 _DIGITS = tuple("0123456789")
 _SIZE = (1, 28, 28)
-_SEED = Setting("seed", 0, 0, 2**63 - 1, "Seed of the values that no file replaces.")
 
 
 class ConvBlock(Module):
@@ -115,7 +114,7 @@ BURN_MNIST = Architecture(
     output="logits",
     settings=(
         Setting("hidden", 128, 1, 1 << 16, "Width of the two hidden linear layers."),
-        _SEED,
+        SEED,
     ),
     builder=BurnMnist,
 )
@@ -126,7 +125,7 @@ IMPORT_MNIST = Architecture(
     summary="Three convolutions and two linear layers; Burn's import-model-weights example.",
     input=InputSpec(_SIZE, (0.1307,), (0.3081,), _DIGITS),
     output="log_probs",
-    settings=(_SEED,),
+    settings=(SEED,),
     builder=ImportMnist,
 )
 
@@ -136,6 +135,6 @@ DIGITS = Architecture(
     summary="Two small convolutions and two linear layers; the built-in sample.",
     input=InputSpec(_SIZE, (0.0,), (1.0,), _DIGITS),
     output="logits",
-    settings=(_SEED,),
+    settings=(SEED,),
     builder=Digits,
 )
