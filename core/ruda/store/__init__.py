@@ -13,6 +13,8 @@ from ruda.store.aliases import Aliases
 from ruda.store.applying import apply
 from ruda.store.bytefile import ByteFile
 from ruda.store.collect import collect
+from ruda.store.compare import compare
+from ruda.store.compare_report import CompareReport, CompareRow, Likeness, position_of
 from ruda.store.containers import Inference, infer_containers
 from ruda.store.convert import convert
 from ruda.store.dequantize import dequantize
@@ -65,6 +67,8 @@ __all__ = [
     "Cause",
     "ChainAdapter",
     "Collision",
+    "CompareReport",
+    "CompareRow",
     "Coverage",
     "Decision",
     "DiffReport",
@@ -80,6 +84,7 @@ __all__ = [
     "Inference",
     "KeyChange",
     "KeyRemapper",
+    "Likeness",
     "MetadataEdit",
     "MissingParam",
     "ModelFormat",
@@ -112,6 +117,7 @@ __all__ = [
     "available_formats",
     "collect",
     "compact_indices",
+    "compare",
     "convert",
     "dequantize",
     "diff",
@@ -121,6 +127,7 @@ __all__ = [
     "open_store",
     "parse_size",
     "plan_save",
+    "position_of",
     "read_recipe",
     "read_with_counts",
     "recipe_from_json",

@@ -1,0 +1,144 @@
+"""``ruda compare``: two files beside each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ruda.cli.program import FINDINGS, FINE
+from ruda.cli.terminal import monitor, say, say_json, table
+
+if TYPE_CHECKING:
+    from ruda.store import CompareReport, CompareRow, Recipe
+    from ruda.tensor import Tolerance
+
+
+@click.command("compare")
+@click.argument("left", metavar="A")
+@click.argument("right", metavar="B")
+@click.option("--values", is_flag=True, help="Compare every value, too; else headers only.")
+@click.option("--atol", type=float, help="Values may differ by less than this.")
+@click.option("--rtol", type=float, help="Values may differ by less than this share of themselves.")
+@click.option("--ulp", type=int, default=0, help="Values may be this many floats apart.")
+@click.option("--any-dtype", is_flag=True, help="Another element type alone is no difference.")
+@click.option(
+    "--remap",
+    multiple=True,
+    nargs=2,
+    metavar="FROM TO",
+    help="Rename keys of A: a regex and its replacement; may be repeated.",
+)
+@click.option("--recipe", "recipe_left", metavar="FILE", help="A recipe file for A.")
+@click.option("--recipe-b", "recipe_right", metavar="FILE", help="A recipe file for B.")
+@click.option("--all", "show_all", is_flag=True, help="Show the tensors that are the same, too.")
+@click.option("--json", "as_json", is_flag=True, help="The whole report as one JSON object.")
+def command(
+    left: str,
+    right: str,
+    values: bool,
+    atol: float | None,
+    rtol: float | None,
+    ulp: int,
+    any_dtype: bool,
+    remap: tuple[tuple[str, str], ...],
+    recipe_left: str | None,
+    recipe_right: str | None,
+    show_all: bool,
+    as_json: bool,
+) -> int:
+    """Show where the weight files A and B differ, tensor by tensor.
+
+    Keys, dtypes and shapes come from the headers; --values reads the tensors in pieces.
+    Exit code 0 when they are the same, 1 when they differ.
+    """
+    from ruda.store import compare, open_store
+
+    tolerance = _tolerance(atol, rtol)
+    if not values and (tolerance is not None or ulp):
+        raise click.UsageError("--atol, --rtol and --ulp are for values; add --values")
+    with (
+        monitor("Comparing") as watch,
+        open_store(left, monitor=watch) as a,
+        open_store(right, monitor=watch) as b,
+    ):
+        report = compare(
+            a,
+            b,
+            values=values,
+            tolerance=tolerance,
+            ulp=ulp,
+            any_dtype=any_dtype,
+            recipe_left=_recipe(recipe_left, remap),
+            recipe_right=_recipe(recipe_right, ()),
+            monitor=watch,
+        )
+    if as_json:
+        say_json({**report.as_data(), "left": left, "right": right})
+    else:
+        _show(report, left, right, show_all)
+    return FINE if report.is_same else FINDINGS
+
+
+def _tolerance(atol: float | None, rtol: float | None) -> Tolerance | None:
+    from ruda.tensor import Tolerance
+
+    if atol is None and rtol is None:
+        return None
+    return Tolerance.rel_abs(rtol or 0.0, atol or 0.0)
+
+
+def _recipe(file: str | None, remap: tuple[tuple[str, str], ...]) -> Recipe:
+    from ruda.store import Recipe, read_recipe
+
+    recipe = Recipe() if file is None else read_recipe(file)
+    for pattern, replacement in remap:
+        recipe = recipe.with_rule(pattern, replacement)
+    return recipe
+
+
+def _show(report: CompareReport, left: str, right: str, show_all: bool) -> None:
+    from ruda.store import Likeness
+
+    say(f"{left} and {right}")
+    say(report.summary)
+    rows = [row for row in report.rows if show_all or row.likeness is not Likeness.SAME]
+    if rows:
+        say()
+        table([_cells(row) for row in rows])
+    for row in rows:
+        for line in _places(row):
+            say(line)
+    for note in report.notes:
+        say(f"note: {note}")
+
+
+def _cells(row: CompareRow) -> list[str]:
+    sides = [side for side in (row.left, row.right) if side is not None]
+    shapes = " / ".join(dict.fromkeys(str(list(side.shape)) for side in sides))
+    dtypes = " / ".join(dict.fromkeys(side.dtype_label for side in sides))
+    figures = ""
+    if row.deviation is not None and row.deviation.changed:
+        found = row.deviation
+        cosine = "–" if found.cosine is None else f"{found.cosine:.6f}"
+        figures = (
+            f"max {found.max_absolute:.3g}, mean {found.mean_absolute:.3g}, rms {found.rms:.3g}, "
+            f"cosine {cosine}"
+        )
+        if found.max_ulp is not None:
+            figures += f", ulp {found.max_ulp}"
+        if any(found.nans):
+            figures += f", NaN {found.nans[0]} / {found.nans[1]}"
+    return [row.likeness.value, row.key, shapes, dtypes, row.reason, figures]
+
+
+def _places(row: CompareRow) -> list[str]:
+    from ruda.store import Likeness, position_of
+
+    if row.deviation is None or row.left is None or row.likeness is Likeness.SAME:
+        return []
+    shape = row.left.shape
+    return [
+        f"  {row.key}{position_of(spot.offset, shape)}: {spot.left} and {spot.right}"
+        for spot in row.deviation.first
+    ]

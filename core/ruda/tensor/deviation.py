@@ -1,0 +1,234 @@
+"""Deviation: how far two runs of values lie apart, in a form that adds up over blocks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ruda.errors import DTypeError, ShapeError
+from ruda.tensor.casting import cast
+from ruda.tensor.comparison import SHOWN, Tolerance
+from ruda.tensor.dtype import DType, Kind
+from ruda.tensor.layout import widened
+
+Array = np.ndarray[Any, Any]
+Number = float | int | bool | complex
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """One differing value: its position in row-major order, and both values."""
+
+    offset: int
+    left: Number
+    right: Number
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """How ``numel`` pairs of values differ; add those of the blocks of a tensor with ``+``.
+
+    ``changed`` counts unequal pairs, ``beyond`` those that no tolerance excuses either. Two NaNs
+    are equal, and so are 0.0 and -0.0. Sums and extremes are over pairs of finite values:
+    ``finite`` of them. ``max_ulp`` counts steps between neighbouring floats; None where it means
+    nothing (integers, complex numbers). The values of a NaN or an infinity have no distance:
+    ``unpaired`` counts pairs of which one is such and the other is something else.
+    """
+
+    numel: int = 0
+    changed: int = 0
+    beyond: int = 0
+    finite: int = 0
+    unpaired: int = 0
+    max_absolute: float = 0.0
+    total_absolute: float = 0.0
+    total_squares: float = 0.0
+    dot: float = 0.0
+    left_squares: float = 0.0
+    right_squares: float = 0.0
+    max_ulp: int | None = None
+    nans: tuple[int, int] = (0, 0)
+    infs: tuple[int, int] = (0, 0)
+    first: tuple[Spot, ...] = ()
+
+    def __add__(self, other: Deviation) -> Deviation:
+        moved = (replace(spot, offset=spot.offset + self.numel) for spot in other.first)
+        ulps = [steps for steps in (self.max_ulp, other.max_ulp) if steps is not None]
+        return Deviation(
+            numel=self.numel + other.numel,
+            changed=self.changed + other.changed,
+            beyond=self.beyond + other.beyond,
+            finite=self.finite + other.finite,
+            unpaired=self.unpaired + other.unpaired,
+            max_absolute=max(self.max_absolute, other.max_absolute),
+            total_absolute=self.total_absolute + other.total_absolute,
+            total_squares=self.total_squares + other.total_squares,
+            dot=self.dot + other.dot,
+            left_squares=self.left_squares + other.left_squares,
+            right_squares=self.right_squares + other.right_squares,
+            max_ulp=max(ulps) if ulps else None,
+            nans=(self.nans[0] + other.nans[0], self.nans[1] + other.nans[1]),
+            infs=(self.infs[0] + other.infs[0], self.infs[1] + other.infs[1]),
+            first=(*self.first, *moved)[:SHOWN],
+        )
+
+    @property
+    def mean_absolute(self) -> float:
+        """Mean distance of the finite pairs; 0.0 where there are none."""
+        return self.total_absolute / self.finite if self.finite else 0.0
+
+    @property
+    def rms(self) -> float:
+        """Root of the mean squared distance of the finite pairs; 0.0 where there are none."""
+        return math.sqrt(self.total_squares / self.finite) if self.finite else 0.0
+
+    @property
+    def cosine(self) -> float | None:
+        """Cosine of the angle between both, -1 to 1; None where one side is all zero or too large.
+
+        Two sides that are all zero have no angle either.
+        """
+        sizes = math.sqrt(self.left_squares) * math.sqrt(self.right_squares)
+        if not sizes or not math.isfinite(sizes) or not math.isfinite(self.dot):
+            return None
+        return max(-1.0, min(1.0, self.dot / sizes))
+
+    @property
+    def changed_share(self) -> float:
+        """Share of the values that are not equal, 0.0 to 1.0."""
+        return self.changed / self.numel if self.numel else 0.0
+
+
+def deviation(
+    left: Array,
+    right: Array,
+    dtypes: tuple[DType, DType],
+    *,
+    tolerance: Tolerance | None = None,
+    ulp: int = 0,
+) -> Deviation:
+    """Deviation of two arrays of one shape, each in the carrier of its dtype.
+
+    A pair passes if it is equal, closer than the tolerance, or at most ``ulp`` steps apart; with
+    neither, only equal pairs do. Steps are counted in the dtype of both, or in the coarser one,
+    to which the finer is rounded first. Integers of 64 bits are compared exactly.
+    Raises ShapeError for two shapes, DTypeError where values are raw bits.
+    """
+    if left.shape != right.shape:
+        raise ShapeError(f"shapes differ: {list(left.shape)} and {list(right.shape)}")
+    for dtype in dtypes:
+        if dtype.is_raw:
+            raise DTypeError(f"{dtype} is stored as raw bits only and has no distances")
+    a, b = (_plain(values, dtype) for values, dtype in zip((left, right), dtypes, strict=True))
+    with np.errstate(all="ignore"):
+        return _deviation(a, b, (left.reshape(-1), right.reshape(-1)), dtypes, tolerance, ulp)
+
+
+def _deviation(
+    a: Array,
+    b: Array,
+    raw: tuple[Array, Array],
+    dtypes: tuple[DType, DType],
+    tolerance: Tolerance | None,
+    ulp: int,
+) -> Deviation:
+    x, y = _wide(a), _wide(b)
+    lone = ~np.isfinite(x) | ~np.isfinite(y)
+    equal = _equal(a, b, x, y)
+    distance = _distance(a, b, x, y)
+    steps = _steps(raw, dtypes)
+    passed = equal.copy()
+    if tolerance is not None:
+        relative, absolute = tolerance.pair(_coarser(dtypes))
+        allowed = np.maximum(absolute, relative * np.maximum(np.abs(x), np.abs(y)))
+        passed |= (distance < allowed) & ~lone
+    if steps is not None and ulp:
+        passed |= (steps <= ulp) & ~lone
+    sane = np.where(lone, 0.0, distance)
+    p, q = np.where(lone, 0.0, x), np.where(lone, 0.0, y)
+    return Deviation(
+        numel=a.size,
+        changed=int(np.count_nonzero(~equal)),
+        beyond=int(np.count_nonzero(~passed)),
+        finite=int(np.count_nonzero(~lone)),
+        unpaired=int(np.count_nonzero(lone & ~equal)),
+        max_absolute=float(sane.max(initial=0.0)),
+        total_absolute=float(sane.sum()),
+        total_squares=float(np.square(sane).sum()),
+        dot=float((p * np.conj(q)).real.sum()),
+        left_squares=float(np.square(np.abs(p)).sum()),
+        right_squares=float(np.square(np.abs(q)).sum()),
+        max_ulp=None if steps is None else int(np.where(lone, 0, steps).max(initial=0)),
+        nans=(int(np.count_nonzero(np.isnan(x))), int(np.count_nonzero(np.isnan(y)))),
+        infs=(int(np.count_nonzero(np.isinf(x))), int(np.count_nonzero(np.isinf(y)))),
+        first=_first(a, b, ~passed),
+    )
+
+
+def _plain(values: Array, dtype: DType) -> Array:
+    """One axis of values that NumPy computes with."""
+    flat = values.reshape(-1)
+    return flat != 0 if dtype is DType.BOOL_U32 else widened(flat)
+
+
+def _wide(values: Array) -> Array:
+    return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
+
+
+def _equal(a: Array, b: Array, x: Array, y: Array) -> Array:
+    if a.dtype.kind in "iub" and b.dtype.kind in "iub":
+        return np.asarray(a == b)
+    same = (x == y) | (np.isnan(x) & np.isnan(y))
+    for whole, wide in ((a, x), (b, y)):
+        if whole.dtype.kind in "iu" and whole.dtype.itemsize == 8:
+            same &= wide.astype(whole.dtype) == whole  # f64 holds only 53 bits of them
+    return np.asarray(same)
+
+
+def _distance(a: Array, b: Array, x: Array, y: Array) -> Array:
+    long = {a.dtype.str[1:], b.dtype.str[1:]}
+    if long == {"i8"} or long == {"u8"}:
+        low, high = np.minimum(a, b).view(np.uint64), np.maximum(a, b).view(np.uint64)
+        return (high - low).astype(np.float64)
+    return np.asarray(np.abs(x - y))
+
+
+def _first(a: Array, b: Array, differs: Array) -> tuple[Spot, ...]:
+    found = np.flatnonzero(differs)[:SHOWN]
+    return tuple(Spot(int(at), a[at].item(), b[at].item()) for at in found)
+
+
+def _steps(raw: tuple[Array, Array], dtypes: tuple[DType, DType]) -> Array | None:
+    """Number of floats between both values, as u64; None where steps mean nothing."""
+    if not all(dtype.kind is Kind.FLOAT and dtype is not DType.F8_E8M0 for dtype in dtypes):
+        return None
+    coarse = _coarser(dtypes)
+    both = [
+        _ordered(cast(values, dtype, coarse)[0], coarse)
+        for values, dtype in zip(raw, dtypes, strict=True)
+    ]
+    low, high = np.minimum(*both), np.maximum(*both)
+    return np.asarray(high.view(np.uint64) - low.view(np.uint64))
+
+
+def _coarser(dtypes: tuple[DType, DType]) -> DType:
+    """Of two floats the one with less precision; a float before an integer; else the left."""
+    floats = [dtype for dtype in dtypes if dtype.is_float]
+    return min(floats, key=_precision) if floats else dtypes[0]
+
+
+def _precision(dtype: DType) -> tuple[int, str]:
+    found = ml_dtypes.finfo(dtype.numpy)  # type: ignore[no-untyped-call]
+    return int(found.nmant), dtype.label
+
+
+def _ordered(values: Array, dtype: DType) -> Array:
+    """Integers in the order of the floats, neighbours one apart, both zeros at 0."""
+    bits = values.view(f"<i{dtype.itemsize}").astype(np.int64)
+    lowest = -(1 << (dtype.bits - 1))
+    # A negative float has its sign as the top bit: its magnitude counts downwards from 0.
+    return np.where(bits < 0, np.int64(lowest) - bits, bits)

@@ -1,0 +1,86 @@
+"""Comparing and checking files on the command line."""
+
+import json
+
+import numpy as np
+import pytest
+
+from ruda.cli import main
+from ruda.store import TensorIndex, TensorSnapshot, save
+
+
+@pytest.fixture
+def ruda(capsys):
+    """Run a command; its code, stdout and stderr."""
+
+    def run(*words):
+        code = main([str(word) for word in words])
+        streams = capsys.readouterr()
+        return code, streams.out, streams.err
+
+    return run
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Write a safetensors file of arrays."""
+
+    def make(name, **arrays):
+        made = [TensorSnapshot.from_array(key, np.asarray(a)) for key, a in arrays.items()]
+        path = tmp_path / name
+        save(TensorIndex.of(made, format="memory"), path, metadata={"format": "pt"})
+        return path
+
+    return make
+
+
+def test_compare_says_what_differs_and_where(ruda, file):
+    a = file("a.safetensors", w=np.arange(4, dtype="f4"), x=np.ones(2))
+    b = file("b.safetensors", w=np.array([0, 1, 2, 4], "f4"), y=np.ones(2))
+    assert ruda("compare", a, a, "--values")[0] == 0
+    code, out, _ = ruda("compare", a, b, "--values")
+    assert code == 1
+    assert "1 of 4 values differ" in out
+    assert "w[3]: 3.0 and 4.0" in out
+    assert "only left" in out
+    assert "only right" in out
+
+
+def test_compare_by_headers_says_so(ruda, file):
+    a, b = file("a.safetensors", w=np.zeros(4)), file("b.safetensors", w=np.ones(4))
+    code, out, _ = ruda("compare", a, b)
+    assert code == 0
+    assert "values were not compared" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        pytest.param([], 1, id="exact"),
+        pytest.param(["--atol", "0.01"], 0, id="atol"),
+        pytest.param(["--rtol", "0.01"], 0, id="rtol"),
+        pytest.param(["--ulp", "1"], 0, id="ulp"),
+    ],
+)
+def test_compare_with_tolerances(ruda, file, words, code):
+    a = file("a.safetensors", w=np.float32(1))
+    b = file("b.safetensors", w=np.nextafter(np.float32(1), np.float32(2)))
+    assert ruda("compare", a, b, "--values", *words)[0] == code
+
+
+def test_compare_remaps_the_left_side(ruda, file):
+    a = file("a.safetensors", **{"module.w": np.zeros(4)})
+    b = file("b.safetensors", w=np.zeros(4))
+    code, out, _ = ruda("compare", a, b, "--values", "--remap", r"^module\.", "", "--json")
+    assert code == 0
+    assert json.loads(out)["counts"]["same"] == 1
+
+
+def test_compare_refuses_what_means_nothing(ruda, file, tmp_path):
+    a = file("a.safetensors", w=np.zeros(4))
+    code, _, err = ruda("compare", a, a, "--atol", "1")
+    assert code == 2
+    assert "add --values" in err
+    code, _, err = ruda("compare", a, tmp_path / "none.safetensors")
+    assert code == 2
+    assert "none.safetensors" in err
