@@ -84,3 +84,41 @@ def test_compare_refuses_what_means_nothing(ruda, file, tmp_path):
     code, _, err = ruda("compare", a, tmp_path / "none.safetensors")
     assert code == 2
     assert "none.safetensors" in err
+
+
+def test_check_finds_what_is_wrong_with_values_only_when_asked(ruda, file):
+    path = file("a.safetensors", w=np.array([1, np.nan], "f4"))
+    assert ruda("check", path)[0] == 0
+    code, out, _ = ruda("check", path, "--values")
+    assert code == 1
+    assert "error [nan] w: 1 of 2 values are NaN" in out
+
+
+def test_check_speaks_json_and_sarif(ruda, file):
+    path = file("a.safetensors", w=np.zeros((2, 2), "f4"))
+    code, out, _ = ruda("check", path, "--values", "--format", "json")
+    assert (code, json.loads(out)["findings"][0]["rule"]) == (1, "all-zero")
+    code, out, _ = ruda("check", path, "--values", "--format", "sarif")
+    assert (code, json.loads(out)["runs"][0]["results"][0]["ruleId"]) == (1, "all-zero")
+
+
+REFUSED = [
+    pytest.param(b"version https://git-lfs.github.com/spec/v1\noid x\n", "git lfs pull", id="lfs"),
+    pytest.param(b"<!DOCTYPE html><html></html>", "HTML page", id="html"),
+    pytest.param(b"", "empty", id="empty"),
+    pytest.param(b"\x10\0\0\0\0\0\0\0{", "bytes", id="truncated"),
+]
+
+
+@pytest.mark.parametrize(("content", "sentence"), REFUSED)
+def test_check_refuses_what_is_no_weight_file(ruda, file, tmp_path, content, sentence):
+    bad = tmp_path / "bad.safetensors"
+    bad.write_bytes(content)
+    good = file("good.safetensors", w=np.arange(4, dtype="f4"))
+    code, out, err = ruda("check", bad, good)
+    assert code == 2
+    assert sentence in err
+    assert "good.safetensors" in out
+    code, out, _ = ruda("check", bad, "--format", "sarif")
+    assert code == 2
+    assert json.loads(out)["runs"][0]["results"][0]["ruleId"] == "refused"

@@ -24,6 +24,7 @@ FINE, FINDINGS, REFUSED, STOPPED = 0, 1, 2, 130
 _COMMANDS = {
     "inspect": "What is inside weight files; reads headers only unless asked.",
     "diff": "What a file would do to a model, tensor by tensor.",
+    "check": "What looks wrong in weight files: damage, outliers, NaN.",
     "compare": "Where two weight files differ, by structure or by value.",
     "convert": "Remap, adapt, cast and save to another file.",
     "run": "Run a model with weights over a dataset.",

@@ -12,6 +12,8 @@ from ruda.store.adapt import (
 from ruda.store.aliases import Aliases
 from ruda.store.applying import apply
 from ruda.store.bytefile import ByteFile
+from ruda.store.check import check
+from ruda.store.check_report import RULES, CheckReport, Finding, Severity, to_sarif
 from ruda.store.collect import collect
 from ruda.store.compare import compare
 from ruda.store.compare_report import CompareReport, CompareRow, Likeness, position_of
@@ -66,6 +68,7 @@ __all__ = [
     "CastScope",
     "Cause",
     "ChainAdapter",
+    "CheckReport",
     "Collision",
     "CompareReport",
     "CompareRow",
@@ -75,6 +78,7 @@ __all__ = [
     "DiffRow",
     "Family",
     "FileRange",
+    "Finding",
     "Flag",
     "FloatCastAdapter",
     "HALF_MODULES",
@@ -96,6 +100,7 @@ __all__ = [
     "PlannedTensor",
     "PyTorchToRuda",
     "PytorchStore",
+    "RULES",
     "Recipe",
     "RemapPlan",
     "RemapRule",
@@ -104,6 +109,7 @@ __all__ = [
     "SafetensorsStore",
     "SavePlan",
     "SaveResult",
+    "Severity",
     "Status",
     "StoreOptions",
     "Target",
@@ -115,6 +121,7 @@ __all__ = [
     "alternative_key",
     "apply",
     "available_formats",
+    "check",
     "collect",
     "compact_indices",
     "compare",
@@ -136,6 +143,7 @@ __all__ = [
     "recipe_to_toml",
     "replace_file",
     "save",
+    "to_sarif",
     "write",
     "write_recipe",
 ]

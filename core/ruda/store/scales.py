@@ -1,0 +1,38 @@
+"""Tensors whose values mean nothing without a scale that is stored beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from ruda.store.index import TensorIndex
+from ruda.tensor import DType
+
+FP8 = frozenset(
+    {DType.F8_E4M3FN, DType.F8_E5M2, DType.F8_E4M3FNUZ, DType.F8_E5M2FNUZ, DType.F4_E2M1}
+)
+"""Floats so short that most files scale them."""
+
+_SUFFIXES = ("_scale_inv", "_scale", ".scale_weight", ".scale", ".weight_scale")
+"""What the key of a scale adds to that of its tensor."""
+
+
+def scale_key(key: str, keys: Container[str]) -> str | None:
+    """Key of the scale of a tensor, if one of the usual names of it is among ``keys``.
+
+    ``w.weight_scale_inv`` and ``w.weight_scale`` belong to ``w.weight``, ``w.scale_weight`` too.
+    """
+    stem, _, last = key.rpartition(".")
+    prefix = f"{stem}." if stem else ""
+    for name in (*(key + suffix for suffix in _SUFFIXES), f"{prefix}scale_{last}"):
+        if name != key and name in keys:
+            return name
+    return None
+
+
+def scale_of(key: str, index: TensorIndex) -> str | None:
+    """Key of the scale of a short float or an 8-bit integer; None for any other tensor."""
+    snapshot = index.get(key)
+    if snapshot is None or (snapshot.dtype not in FP8 and snapshot.dtype is not DType.I8):
+        return None
+    found = scale_key(key, index)
+    return found if found is not None and index[found].dtype.is_float else None
