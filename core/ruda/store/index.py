@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ruda.errors import KeyCollisionError, MissingKeyError
 from ruda.store.snapshot import TensorSnapshot
@@ -28,6 +28,18 @@ class TreeNode:
     children: tuple[TreeNode, ...] = ()
 
 
+class TensorFacts(NamedTuple):
+    """What a list shows of a tensor."""
+
+    key: str
+    dtype_label: str
+    shape: tuple[int, ...]
+    nbytes: int
+    shared_with: str | None
+    file: str
+    """Name of the file that holds it; empty for one in memory."""
+
+
 Entry = TypeVar("Entry")
 
 
@@ -35,16 +47,21 @@ class LazySnapshots(Mapping[str, TensorSnapshot], Generic[Entry]):
     """Snapshots that are made when they are asked for, out of what a header says of each.
 
     A file of a million tensors opens as fast as its header is checked. The order is that of
-    ``entries``; each snapshot is made once.
+    ``entries``; each snapshot is made once. ``describe`` says what a list shows of an entry, which
+    is much less work than to make its snapshot.
     """
 
-    __slots__ = ("_entries", "_made", "_make")
+    __slots__ = ("_describe", "_entries", "_made", "_make")
 
     def __init__(
-        self, entries: dict[str, Entry], make: Callable[[str, Entry], TensorSnapshot]
+        self,
+        entries: dict[str, Entry],
+        make: Callable[[str, Entry], TensorSnapshot],
+        describe: Callable[[str, Entry], TensorFacts] | None = None,
     ) -> None:
         self._entries = entries
         self._make = make
+        self._describe = describe
         self._made: dict[str, TensorSnapshot] = {}
 
     def __getitem__(self, key: str) -> TensorSnapshot:
@@ -54,6 +71,13 @@ class LazySnapshots(Mapping[str, TensorSnapshot], Generic[Entry]):
             found = self._made.setdefault(key, self._make(key, self._entries[key]))
         return found
 
+    def facts(self) -> Iterator[TensorFacts]:
+        """What a list shows of every tensor, in order; makes no snapshot where it can be told."""
+        describe = self._describe
+        if describe is None:
+            return map(_facts, self.values())
+        return (describe(key, entry) for key, entry in self._entries.items())
+
     def __contains__(self, key: object) -> bool:
         return key in self._entries
 
@@ -62,6 +86,17 @@ class LazySnapshots(Mapping[str, TensorSnapshot], Generic[Entry]):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+def _facts(snapshot: TensorSnapshot) -> TensorFacts:
+    return TensorFacts(
+        snapshot.key,
+        snapshot.dtype_label,
+        snapshot.shape,
+        snapshot.nbytes,
+        snapshot.shared_with,
+        "" if snapshot.origin is None else snapshot.origin.path.name,
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,7 +156,13 @@ class TensorIndex(Mapping[str, TensorSnapshot]):
     @property
     def nbytes(self) -> int:
         """Bytes of all tensors that own their memory (aliases are not counted twice)."""
-        return sum(s.nbytes for s in self.snapshots.values() if s.shared_with is None)
+        return sum(facts.nbytes for facts in self.facts() if facts.shared_with is None)
+
+    def facts(self) -> Iterator[TensorFacts]:
+        """What a list shows of every tensor, in order, without more work than that takes."""
+        if isinstance(self.snapshots, LazySnapshots):
+            return self.snapshots.facts()
+        return map(_facts, self.snapshots.values())
 
     def close(self) -> None:
         """Release the files; reading a snapshot afterwards raises FileAccessError."""

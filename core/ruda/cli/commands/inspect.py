@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -53,7 +54,11 @@ def command(
             ):
                 if wanted is not None:
                     wanted.guard(index)
-                chosen = [s for s in index.values() if wanted is None or wanted.matches(s.key)]
+                chosen = (
+                    index.values()
+                    if wanted is None
+                    else [index[key] for key in index if wanted.matches(key)]
+                )
                 found = _values(chosen, sha256, stats, watch)
                 if as_json:
                     objects.append(_object(file, index, chosen, found))
@@ -82,7 +87,9 @@ class _Values:
         self.stats: dict[str, TensorStats] = {}
 
 
-def _values(chosen: list[TensorSnapshot], sha256: bool, stats: bool, watch: Monitor) -> _Values:
+def _values(
+    chosen: Collection[TensorSnapshot], sha256: bool, stats: bool, watch: Monitor
+) -> _Values:
     from ruda.errors import DTypeError
     from ruda.progress import track
     from ruda.session import scan_tensor
@@ -102,7 +109,7 @@ def _values(chosen: list[TensorSnapshot], sha256: bool, stats: bool, watch: Moni
 
 
 def _object(
-    file: str, index: TensorIndex, chosen: list[TensorSnapshot], found: _Values
+    file: str, index: TensorIndex, chosen: Collection[TensorSnapshot], found: _Values
 ) -> dict[str, Any]:
     tensors: list[dict[str, Any]] = []
     for snapshot in chosen:
@@ -147,10 +154,12 @@ def _stats_object(stats: TensorStats) -> dict[str, Any]:
     }
 
 
-def _show(file: str, index: TensorIndex, chosen: list[TensorSnapshot], found: _Values) -> None:
+def _show(
+    file: str, index: TensorIndex, chosen: Collection[TensorSnapshot], found: _Values
+) -> None:
     from ruda.session import count_text, counted, size_text
 
-    values = sum(s.numel for s in index.values() if s.shared_with is None)
+    values = sum(math.prod(facts.shape) for facts in index.facts() if facts.shared_with is None)
     say(file)
     say(
         f"  {index.format} · {counted(len(index), 'tensor')} · {counted(values, 'value')}"
@@ -176,7 +185,7 @@ def _show(file: str, index: TensorIndex, chosen: list[TensorSnapshot], found: _V
         _show_families(index, chosen)
 
 
-def _show_families(index: TensorIndex, chosen: list[TensorSnapshot]) -> None:
+def _show_families(index: TensorIndex, chosen: Collection[TensorSnapshot]) -> None:
     from ruda.session import size_text, tensor_page, tensor_table
 
     if not chosen:
@@ -195,7 +204,7 @@ def _show_families(index: TensorIndex, chosen: list[TensorSnapshot]) -> None:
     table([["key", "dtype", "shape", "size", ""], *rows], right=(3,))
 
 
-def _show_each(chosen: list[TensorSnapshot], found: _Values) -> None:
+def _show_each(chosen: Collection[TensorSnapshot], found: _Values) -> None:
     from ruda.session import number_text, shape_text, size_text
 
     head = ["key", "dtype", "shape", "size"]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -195,15 +196,15 @@ def tensor_table(index: TensorIndex, *, monitor: Monitor = SILENT) -> TensorTabl
     numel: list[int] = []
     shards: list[str] = []
     shared: dict[int, str] = {}
-    for snapshot in track(index.values(), monitor, "tensors", len(index)):
-        if snapshot.shared_with is not None:
-            shared[len(keys)] = snapshot.shared_with
-        keys.append(snapshot.key)
-        dtypes.append(snapshot.dtype_label)
-        shapes.append(snapshot.shape)
-        nbytes.append(snapshot.nbytes)
-        numel.append(snapshot.numel)
-        shards.append("" if snapshot.origin is None else snapshot.origin.path.name)
+    for facts in track(index.facts(), monitor, "tensors", len(index)):
+        if facts.shared_with is not None:
+            shared[len(keys)] = facts.shared_with
+        keys.append(facts.key)
+        dtypes.append(facts.dtype_label)
+        shapes.append(facts.shape)
+        nbytes.append(facts.nbytes)
+        numel.append(prod(facts.shape))
+        shards.append(facts.file)
     return TensorTable(
         keys=keys,
         dtypes=dtypes,

@@ -21,7 +21,7 @@ from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import MAX_RANK, FileRange, count_elements
 from ruda.store.format import taken
 from ruda.store.formats import _cbor
-from ruda.store.index import LazySnapshots, TensorIndex
+from ruda.store.index import LazySnapshots, TensorFacts, TensorIndex
 from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import DType
 
@@ -91,7 +91,11 @@ class RudapackFormat:
             extra["scalars"] = scalars
         return TensorIndex(
             snapshots=LazySnapshots(
-                {d.key: d for d in found}, lambda _, d: _snapshot(d, file, base)
+                {d.key: d for d in found},
+                lambda _, d: _snapshot(d, file, base),
+                lambda _, d: TensorFacts(
+                    d.key, d.dtype.label, d.shape, d.end - d.start, None, file.path.name
+                ),
             ),
             format=self.name,
             path=file.path,

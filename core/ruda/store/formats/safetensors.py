@@ -26,7 +26,7 @@ from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import MAX_ELEMENTS, MAX_RANK, FileRange, count_elements
 from ruda.store.format import taken
-from ruda.store.index import LazySnapshots, TensorIndex
+from ruda.store.index import LazySnapshots, TensorFacts, TensorIndex
 from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import DType
 
@@ -41,6 +41,15 @@ class _Entry(msgspec.Struct, frozen=True, gc=False):
     dtype: str
     shape: tuple[int, ...]
     data_offsets: tuple[int, int]
+
+
+class _Front(msgspec.Struct, frozen=True):
+    metadata: msgspec.Raw | None = msgspec.field(name=METADATA_KEY, default=None)
+
+
+_METADATA_FRONT = b'{"' + METADATA_KEY.encode() + b'":'
+_METADATA_READER = msgspec.json.Decoder(_Front)
+_ENTRIES_READER = msgspec.json.Decoder(dict[str, _Entry])
 
 
 class SafetensorsFormat:
@@ -70,14 +79,22 @@ class SafetensorsFormat:
         entries, metadata = parse_header(raw)
         monitor.check()
         base = 8 + len(raw)
+        checked = _checked(entries, file, base)
 
         def make(key: str, entry: _Entry) -> TensorSnapshot:
             start, end = entry.data_offsets
             dtype = _dtype(key, entry.dtype)
             return FileRange(file, base + start, end - start, dtype, entry.shape).snapshot(key)
 
+        name = file.path.name
+        labels = {tag: _dtype("", tag).label for tag in {e.dtype for e in entries.values()}}
+
+        def describe(key: str, entry: _Entry) -> TensorFacts:
+            start, end = entry.data_offsets
+            return TensorFacts(key, labels[entry.dtype], entry.shape, end - start, None, name)
+
         return TensorIndex(
-            snapshots=LazySnapshots(_checked(entries, file, base), make),
+            snapshots=LazySnapshots(checked, make, describe),
             format=self.name,
             path=file.path,
             metadata=MappingProxyType(metadata),
@@ -116,6 +133,9 @@ def parse_header(raw: bytes) -> tuple[dict[str, _Entry], dict[str, str]]:
     """
     if raw[:1] != b"{":
         raise HeaderError(f"the header begins with {raw[:1]!r}, expected '{{'", offset=8)
+    quick = _plain_entries(raw)
+    if quick is not None:
+        return quick
     try:
         pieces = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -131,6 +151,28 @@ def parse_header(raw: bytes) -> tuple[dict[str, _Entry], dict[str, str]]:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise HeaderError(f"the entry of {key!r} cannot be read: {error}", offset=8) from None
     return entries, {} if listed is None else _metadata(listed)
+
+
+def _plain_entries(raw: bytes) -> tuple[dict[str, _Entry], dict[str, str]] | None:
+    """The same in one go of a header without oddities, which has its metadata in front if at all.
+
+    None means: look closer. A header of a million tensors is read three times as fast.
+    """
+    try:
+        listed = _METADATA_READER.decode(raw).metadata
+        body, metadata = raw, {}
+        if listed is not None:
+            front = _METADATA_FRONT + bytes(listed)
+            if not raw.startswith(front) or b"\\" in front:
+                return None
+            metadata = msgspec.json.decode(listed, type=dict[str, str])
+            if bytes(listed).count(b":") != len(metadata):
+                return None  # a colon in a text, or a name twice
+            body = b"{" + raw[len(front) :].lstrip().removeprefix(b",")
+        entries = _ENTRIES_READER.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return (entries, metadata) if _surely_unique(body, len(entries), None) else None
 
 
 def _surely_unique(raw: bytes, count: int, metadata: msgspec.Raw | None) -> bool:
