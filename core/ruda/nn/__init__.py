@@ -1,10 +1,28 @@
 """Modules: the layers of a network, their parameters and what a model expects of a file."""
 
 from ruda.nn.activation import Gelu, PRelu, PReluConfig, Relu
-from ruda.nn.conv import Conv1d, Conv1dConfig, Conv2d, Conv2dConfig
+from ruda.nn.attention import MultiHeadAttention, MultiHeadAttentionConfig
+from ruda.nn.conv import Conv1d, Conv1dConfig, Conv2d, Conv2dConfig, Conv3d, Conv3dConfig
+from ruda.nn.conv_transpose import (
+    ConvTranspose1d,
+    ConvTranspose1dConfig,
+    ConvTranspose2d,
+    ConvTranspose2dConfig,
+    ConvTranspose3d,
+    ConvTranspose3dConfig,
+)
 from ruda.nn.dropout import Dropout, DropoutConfig
 from ruda.nn.embedding import Embedding, EmbeddingConfig
-from ruda.nn.init import Constant, Fans, Initializer, KaimingUniform, Normal, Uniform, derive_seed
+from ruda.nn.init import (
+    Constant,
+    Fans,
+    Initializer,
+    KaimingUniform,
+    Normal,
+    Uniform,
+    XavierNormal,
+    derive_seed,
+)
 from ruda.nn.linear import Linear, LinearConfig
 from ruda.nn.module import Module, ParamEntry
 from ruda.nn.norm import (
@@ -31,7 +49,30 @@ from ruda.nn.pooling import (
 )
 from ruda.nn.prediction import predict
 from ruda.nn.profiling import LayerSize, LayerTime, layer_sizes, profile
+from ruda.nn.recurrent import (
+    BiGru,
+    BiLstm,
+    BiRnn,
+    GateController,
+    Gru,
+    GruConfig,
+    Lstm,
+    LstmConfig,
+    RecurrentState,
+    Rnn,
+    RnnConfig,
+)
 from ruda.nn.spec import ModuleSpec, ParamSpec
+from ruda.nn.transformer import (
+    PositionWiseFeedForward,
+    TransformerDecoder,
+    TransformerDecoderConfig,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderConfig,
+    TransformerEncoderLayer,
+    TransformerSettings,
+)
 
 __all__ = [
     "AdaptiveAvgPool2d",
@@ -40,19 +81,33 @@ __all__ = [
     "AvgPool2dConfig",
     "BatchNorm",
     "BatchNormConfig",
+    "BiGru",
+    "BiLstm",
+    "BiRnn",
     "Constant",
     "Conv1d",
     "Conv1dConfig",
     "Conv2d",
     "Conv2dConfig",
+    "Conv3d",
+    "Conv3dConfig",
+    "ConvTranspose1d",
+    "ConvTranspose1dConfig",
+    "ConvTranspose2d",
+    "ConvTranspose2dConfig",
+    "ConvTranspose3d",
+    "ConvTranspose3dConfig",
     "Dropout",
     "DropoutConfig",
     "Embedding",
     "EmbeddingConfig",
     "Fans",
+    "GateController",
     "Gelu",
     "GroupNorm",
     "GroupNormConfig",
+    "Gru",
+    "GruConfig",
     "Initializer",
     "InstanceNorm",
     "InstanceNormConfig",
@@ -63,10 +118,14 @@ __all__ = [
     "LayerTime",
     "Linear",
     "LinearConfig",
+    "Lstm",
+    "LstmConfig",
     "MaxPool2d",
     "MaxPool2dConfig",
     "Module",
     "ModuleSpec",
+    "MultiHeadAttention",
+    "MultiHeadAttentionConfig",
     "Normal",
     "PRelu",
     "PReluConfig",
@@ -74,10 +133,22 @@ __all__ = [
     "ParamEntry",
     "ParamId",
     "ParamSpec",
+    "PositionWiseFeedForward",
+    "RecurrentState",
     "Relu",
     "RmsNorm",
     "RmsNormConfig",
+    "Rnn",
+    "RnnConfig",
+    "TransformerDecoder",
+    "TransformerDecoderConfig",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderConfig",
+    "TransformerEncoderLayer",
+    "TransformerSettings",
     "Uniform",
+    "XavierNormal",
     "derive_seed",
     "layer_sizes",
     "predict",

@@ -1,4 +1,4 @@
-"""Conv1d and Conv2d: cross-correlation, as matrix products over unfolded windows."""
+"""Conv1d, Conv2d and Conv3d: cross-correlation, as matrix products over unfolded windows."""
 
 from __future__ import annotations
 
@@ -20,6 +20,12 @@ Array = np.ndarray[Any, Any]
 
 Padding1d: TypeAlias = Literal["valid", "same"] | int | tuple[int, int]
 """``valid`` (none), ``same``, one number, or (left, right)."""
+
+Triple: TypeAlias = int | tuple[int, int, int]
+"""One number for depth, height and width, or one each."""
+
+Padding3d: TypeAlias = Literal["valid", "same"] | Triple
+"""``valid`` (none), ``same``, or as much on both sides of depth, height and width."""
 
 COLUMN_BYTES = 1 << 20
 """Memory for unfolded windows: as much as stays in the second-level cache of a core."""
@@ -180,6 +186,109 @@ class Conv1dConfig:
         )
 
 
+class Conv3d(Module):
+    """(batch, in_channels, depth, height, width) → (batch, out_channels, depth', height', width').
+
+    ``weight`` is (out_channels, in_channels / groups, *kernel), ``bias`` (out_channels) or None,
+    both as in PyTorch.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Triple,
+        *,
+        stride: Triple = 1,
+        dilation: Triple = 1,
+        groups: int = 1,
+        padding: Padding3d = "valid",
+        bias: bool = True,
+        initializer: Initializer = DEFAULT,
+        seed: int = 0,
+    ) -> None:
+        check_channels("Conv3d", in_channels, out_channels, groups)
+        kernel = _triple(kernel_size, "kernel_size", 1)
+        steps, gaps = _triple(stride, "stride", 1), _triple(dilation, "dilation", 1)
+        flat: Padding
+        deep: Padding
+        if isinstance(padding, str):
+            flat = deep = padding
+        else:
+            sides = _triple(padding, "padding", 0)
+            flat, deep = sides[1:], (0, sides[0])
+        self._window = Window2d.of(kernel[1:], steps[1:], gaps[1:], flat)
+        # The depth is the width of a picture one row high.
+        self._depth = Window2d.of((1, kernel[0]), (1, steps[0]), (1, gaps[0]), deep)
+        self._groups = groups
+        shape = (out_channels, in_channels // groups, *kernel)
+        self.weight, self.bias = conv_params(shape, groups, initializer, seed, bias=bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Raises ShapeError and DTypeError naming the layer."""
+        channels = self.weight.shape[1] * self._groups
+        wanted = f"[batch, {channels}, depth, height, width]"
+        if x.rank != 5 or x.shape[1] != channels:
+            raise self.shape_error(wanted, x.shape)
+        depth = self._depth.output_size(1, x.shape[2])[1]
+        size = (depth, *self._window.output_size(*x.shape[3:]))
+        if min(size) < 1:
+            reach = " × ".join(map(str, (self._depth.reach[1], *self._window.reach)))
+            raise self.shape_error(f"{wanted} with room for a window of {reach}", x.shape)
+        given, weight, *bias = working_values(self, working_input(self, x), self.weight, self.bias)
+        result = np.empty((x.shape[0], weight.shape[0], *size), given.dtype)
+        filters = weight.reshape(weight.shape[0], -1, *weight.shape[3:])
+        with np.errstate(all="ignore"):  # NaN and Inf in weights or input are results, not news
+            for image, out in zip(given, result, strict=True):
+                slabs = self._slabs(image, depth)
+                found = np.empty((depth, weight.shape[0], *size[1:]), given.dtype)
+                offset = bias[0] if bias else None
+                _convolve(slabs, filters, offset, self._window, self._groups, found)
+                out[...] = found.transpose(1, 0, 2, 3)
+        return Tensor(result)
+
+    def _slabs(self, image: Array, depth: int) -> Array:
+        """(channel, depth, height, width) → (depth', channel · kernel depth, height, width).
+
+        What a window sees in depth becomes channels, so that the rest is a Conv2d.
+        """
+        _, before, _, after = self._depth.pads(1, image.shape[1])
+        padded = np.pad(image, ((0, 0), (before, after), (0, 0), (0, 0)))
+        taps, step, gap = self._depth.kernel[1], self._depth.stride[1], self._depth.dilation[1]
+        span = (depth - 1) * step + 1
+        seen = [padded[:, at * gap : at * gap + span : step] for at in range(taps)]
+        stacked = np.stack(seen, axis=1).transpose(2, 0, 1, 3, 4)
+        return np.ascontiguousarray(stacked).reshape(depth, -1, *image.shape[2:])
+
+
+@dataclass(frozen=True, slots=True)
+class Conv3dConfig:
+    """Settings of a Conv3d; ``channels`` is (in, out)."""
+
+    channels: tuple[int, int]
+    kernel_size: Triple
+    stride: Triple = 1
+    dilation: Triple = 1
+    groups: int = 1
+    padding: Padding3d = "valid"
+    bias: bool = True
+    initializer: Initializer = DEFAULT
+
+    def init(self, device: HostDevice, *, seed: int = 0) -> Conv3d:
+        """A new layer; its values are drawn from the seed when first needed."""
+        return Conv3d(
+            *self.channels,
+            self.kernel_size,
+            stride=self.stride,
+            dilation=self.dilation,
+            groups=self.groups,
+            padding=self.padding,
+            bias=self.bias,
+            initializer=self.initializer,
+            seed=seed,
+        )
+
+
 def check_channels(name: str, in_channels: int, out_channels: int, groups: int) -> None:
     """Raises SettingError for channels that are none or do not divide by the groups."""
     if groups < 1 or in_channels < 1 or out_channels < 1:
@@ -213,6 +322,13 @@ def _flat_padding(padding: int | tuple[int, int]) -> tuple[int, int, int, int]:
             f"padding is 'valid', 'same', or one or two whole numbers from 0, got {padding!r}"
         )
     return 0, sides[0], 0, sides[1]
+
+
+def _triple(value: Triple, name: str, least: int) -> tuple[int, int, int]:
+    sizes = (value,) * 3 if isinstance(value, int) else tuple(value)
+    if len(sizes) != 3 or any(size < least for size in sizes):
+        raise SettingError(f"{name} is one or three whole numbers from {least}, got {value!r}")
+    return sizes[0], sizes[1], sizes[2]
 
 
 def _convolve(

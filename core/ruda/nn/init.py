@@ -91,5 +91,19 @@ class KaimingUniform:
         return Distribution.uniform(-limit, limit).sample(shape, seed=seed)
 
 
+@dataclass(frozen=True, slots=True)
+class XavierNormal:
+    """N(0, σ²) with σ = gain · √(2 / (fan_in + fan_out))."""
+
+    gain: float = 1.0
+
+    def sample(self, shape: tuple[int, ...], fans: Fans, *, seed: int) -> Array:
+        """Draws. Raises SettingError if the fans are not positive."""
+        total = fans.fan_in + fans.fan_out
+        if total < 1:
+            raise SettingError(f"Xavier initialisation needs positive fans, got {fans}")
+        return Distribution.normal(0.0, self.gain * math.sqrt(2.0 / total)).sample(shape, seed=seed)
+
+
 DEFAULT = KaimingUniform(gain=1.0 / math.sqrt(3.0))
 """U(-1/√fan_in, 1/√fan_in): what Burn and PyTorch give weights and biases of Linear and Conv."""

@@ -61,8 +61,9 @@ class Module:
     """Layers and networks derive from this. Fields are declared by assigning them in ``__init__``.
 
     A field that is a Param, a Module, or a list or tuple of such is part of the tree; other
-    fields and those with a leading underscore are not. Running a module does not change it, so
-    one module may serve several threads.
+    fields and those with a leading underscore are not. A trailing underscore keeps a field apart
+    from a method and is no part of its name in keys: ``forward_`` is ``forward``. Running a module
+    does not change it, so one module may serve several threads.
     """
 
     training: bool = False
@@ -150,7 +151,7 @@ def run_observed(root: Module, x: Tensor, observer: Observer | None) -> Tensor:
 def _fields(module: Module) -> Iterator[tuple[str, object]]:
     for name, field in vars(module).items():
         if not name.startswith("_"):
-            yield name, field
+            yield name.removesuffix("_"), field
 
 
 def _join(path: str, name: str) -> str:

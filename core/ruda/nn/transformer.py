@@ -1,0 +1,277 @@
+"""Transformer encoder and decoder layers, and stacks of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from ruda.errors import SettingError
+from ruda.nn.activation import Gelu, Relu
+from ruda.nn.attention import MultiHeadAttention
+from ruda.nn.init import DEFAULT, Initializer, derive_seed
+from ruda.nn.linear import Linear
+from ruda.nn.module import Module
+from ruda.nn.norm import LayerNorm
+from ruda.tensor import HostDevice, Tensor
+
+Array = np.ndarray[Any, Any]
+
+FeedForwardActivation: TypeAlias = Literal["gelu", "relu"]
+
+NORM_FIRST = "(norm_first)"
+"""Added to the kind of a layer that has its norms before attention and feed-forward."""
+
+
+class PositionWiseFeedForward(Module):
+    """outer(act(inner(x))); PyTorch calls the two ``linear1`` and ``linear2``."""
+
+    def __init__(
+        self,
+        d_model: int,
+        d_ff: int,
+        *,
+        activation: FeedForwardActivation = "gelu",
+        initializer: Initializer = DEFAULT,
+        seed: int = 0,
+    ) -> None:
+        if activation not in ("gelu", "relu"):
+            raise SettingError(f"activation is 'gelu' or 'relu', got {activation!r}")
+        self.linear_inner = Linear(
+            d_model, d_ff, initializer=initializer, seed=derive_seed(seed, "linear_inner")
+        )
+        self.linear_outer = Linear(
+            d_ff, d_model, initializer=initializer, seed=derive_seed(seed, "linear_outer")
+        )
+        self.activation = Gelu() if activation == "gelu" else Relu()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(…, d_model) of the same shape. Raises ShapeError and DTypeError naming the layer."""
+        return self.linear_outer(self.activation(self.linear_inner(x)))
+
+
+@dataclass(frozen=True, slots=True)
+class TransformerSettings:
+    """Settings of one layer of a transformer; the layers of a stack have the same."""
+
+    d_model: int
+    d_ff: int
+    n_heads: int
+    dropout: float = 0.1
+    norm_first: bool = False
+    quiet_softmax: bool = False
+    layer_norm_eps: float = 1e-5
+    activation: FeedForwardActivation = "gelu"
+    initializer: Initializer = DEFAULT
+
+    def attention(self, seed: int) -> MultiHeadAttention:
+        """The attention of a layer."""
+        return MultiHeadAttention(
+            self.d_model,
+            self.n_heads,
+            dropout=self.dropout,
+            quiet_softmax=self.quiet_softmax,
+            initializer=self.initializer,
+            seed=seed,
+        )
+
+    def feed_forward(self, seed: int) -> PositionWiseFeedForward:
+        """The feed-forward part of a layer."""
+        return PositionWiseFeedForward(
+            self.d_model,
+            self.d_ff,
+            activation=self.activation,
+            initializer=self.initializer,
+            seed=seed,
+        )
+
+    def norm(self) -> LayerNorm:
+        """A norm of a layer."""
+        return LayerNorm(self.d_model, epsilon=self.layer_norm_eps)
+
+
+class _Layer(Module):
+    _settings: TransformerSettings
+
+    @property
+    def struct_name(self) -> str:
+        """The class name; norms first are told apart, as their norms have other places."""
+        return type(self).__name__ + (NORM_FIRST if self._settings.norm_first else "")
+
+
+class TransformerEncoderLayer(_Layer):
+    """Self-attention and feed-forward, each with a norm and added to its input.
+
+    ``norm_1`` comes after attention and ``norm_2`` after feed-forward. With ``norm_first``
+    ``norm_2`` comes before attention and ``norm_1`` before feed-forward: the other way round than
+    PyTorch's ``norm1`` and ``norm2``.
+    """
+
+    def __init__(self, settings: TransformerSettings, *, seed: int = 0) -> None:
+        self._settings = settings
+        self.mha = settings.attention(derive_seed(seed, "mha"))
+        self.pwff = settings.feed_forward(derive_seed(seed, "pwff"))
+        self.norm_1 = settings.norm()
+        self.norm_2 = settings.norm()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, time, d_model) of the same shape. Raises as the layers inside do."""
+        return self.forward_masked(x)
+
+    def forward_masked(
+        self, x: Tensor, *, mask_pad: Array | None = None, mask_attn: Array | None = None
+    ) -> Tensor:
+        """As ``forward``; masks as in ``MultiHeadAttention.attend``."""
+        first = self._settings.norm_first
+        seen = self.norm_2(x) if first else x
+        attended = self.mha.attend(seen, seen, seen, mask_pad=mask_pad, mask_attn=mask_attn)
+        x = _added(x, attended)
+        x = x if first else self.norm_1(x)
+        x = _added(x, self.pwff(self.norm_1(x) if first else x))
+        return x if first else self.norm_2(x)
+
+
+class TransformerDecoderLayer(_Layer):
+    """Self-attention, attention to a memory, and feed-forward, each with a norm and a sum.
+
+    ``norm_1``, ``norm_2`` and ``norm_3`` come after them in this order. With ``norm_first``
+    ``norm_3`` comes before self-attention, ``norm_1`` before attention to the memory and
+    ``norm_2`` before feed-forward.
+    """
+
+    def __init__(self, settings: TransformerSettings, *, seed: int = 0) -> None:
+        self._settings = settings
+        self.cross_attn = settings.attention(derive_seed(seed, "cross_attn"))
+        self.norm_1 = settings.norm()
+        self.self_attn = settings.attention(derive_seed(seed, "self_attn"))
+        self.norm_2 = settings.norm()
+        self.pwff = settings.feed_forward(derive_seed(seed, "pwff"))
+        self.norm_3 = settings.norm()
+
+    def forward_with_memory(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        *,
+        target_mask_pad: Array | None = None,
+        target_mask_attn: Array | None = None,
+        memory_mask_pad: Array | None = None,
+        memory_mask_attn: Array | None = None,
+    ) -> Tensor:
+        """(batch, time, d_model) of the same shape; masks as in ``MultiHeadAttention.attend``."""
+        first = self._settings.norm_first
+        seen = self.norm_3(x) if first else x
+        attended = self.self_attn.attend(
+            seen, seen, seen, mask_pad=target_mask_pad, mask_attn=target_mask_attn
+        )
+        x = _added(x, attended)
+        x = x if first else self.norm_1(x)
+        seen = self.norm_1(x) if first else x
+        attended = self.cross_attn.attend(
+            seen, memory, memory, mask_pad=memory_mask_pad, mask_attn=memory_mask_attn
+        )
+        x = _added(x, attended)
+        x = x if first else self.norm_2(x)
+        x = _added(x, self.pwff(self.norm_2(x) if first else x))
+        return x if first else self.norm_3(x)
+
+
+class TransformerEncoder(Module):
+    """Encoder layers one after the other."""
+
+    def __init__(self, settings: TransformerSettings, n_layers: int, *, seed: int = 0) -> None:
+        _check_layers(n_layers)
+        self.layers = [
+            TransformerEncoderLayer(settings, seed=derive_seed(seed, f"layers.{at}"))
+            for at in range(n_layers)
+        ]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(batch, time, d_model) of the same shape. Raises as the layers inside do."""
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class TransformerDecoder(Module):
+    """Decoder layers one after the other, all looking at the same memory."""
+
+    def __init__(self, settings: TransformerSettings, n_layers: int, *, seed: int = 0) -> None:
+        _check_layers(n_layers)
+        self.layers = [
+            TransformerDecoderLayer(settings, seed=derive_seed(seed, f"layers.{at}"))
+            for at in range(n_layers)
+        ]
+
+    def forward_with_memory(self, x: Tensor, memory: Tensor, **masks: Array | None) -> Tensor:
+        """(batch, time, d_model) of the same shape; masks as in the layer."""
+        for layer in self.layers:
+            x = layer.forward_with_memory(x, memory, **masks)
+        return x
+
+
+@dataclass(frozen=True, slots=True)
+class TransformerEncoderConfig:
+    """Settings of a TransformerEncoder."""
+
+    d_model: int
+    d_ff: int
+    n_heads: int
+    n_layers: int
+    dropout: float = 0.1
+    norm_first: bool = False
+    quiet_softmax: bool = False
+    layer_norm_eps: float = 1e-5
+    activation: FeedForwardActivation = "gelu"
+    initializer: Initializer = DEFAULT
+
+    def init(self, device: HostDevice, *, seed: int = 0) -> TransformerEncoder:
+        """A new stack; its values are drawn from the seed when first needed."""
+        return TransformerEncoder(_layer_settings(self), self.n_layers, seed=seed)
+
+
+@dataclass(frozen=True, slots=True)
+class TransformerDecoderConfig:
+    """Settings of a TransformerDecoder."""
+
+    d_model: int
+    d_ff: int
+    n_heads: int
+    n_layers: int
+    dropout: float = 0.1
+    norm_first: bool = False
+    quiet_softmax: bool = False
+    layer_norm_eps: float = 1e-5
+    activation: FeedForwardActivation = "gelu"
+    initializer: Initializer = DEFAULT
+
+    def init(self, device: HostDevice, *, seed: int = 0) -> TransformerDecoder:
+        """A new stack; its values are drawn from the seed when first needed."""
+        return TransformerDecoder(_layer_settings(self), self.n_layers, seed=seed)
+
+
+def _layer_settings(
+    config: TransformerEncoderConfig | TransformerDecoderConfig,
+) -> TransformerSettings:
+    return TransformerSettings(
+        config.d_model,
+        config.d_ff,
+        config.n_heads,
+        config.dropout,
+        config.norm_first,
+        config.quiet_softmax,
+        config.layer_norm_eps,
+        config.activation,
+        config.initializer,
+    )
+
+
+def _check_layers(n_layers: int) -> None:
+    if n_layers < 1:
+        raise SettingError(f"a stack needs at least one layer, got {n_layers}")
+
+
+def _added(x: Tensor, y: Tensor) -> Tensor:
+    with np.errstate(all="ignore"):  # NaN and Inf are results, not news
+        return Tensor(x.numpy() + y.numpy())
