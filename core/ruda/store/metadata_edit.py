@@ -21,7 +21,7 @@ import numpy as np
 
 from ruda.errors import RudaError, SaveError, UnsupportedContentError
 from ruda.progress import SILENT, Monitor, Progress
-from ruda.store._sibling import Sibling
+from ruda.store._sibling import Sibling, remove_stale
 from ruda.store.bytefile import ByteFile
 from ruda.store.formats.safetensors import METADATA_KEY, parse_header
 from ruda.store.layout import text_problem
@@ -70,6 +70,7 @@ def edit_metadata(
         return MetadataEdit(path, after, 0, in_place=True)
     if not os.access(target, os.W_OK):
         raise SaveError("the file is read-only; allow writing to it first", stage="plan", path=path)
+    remove_stale(target.parent)
     with ByteFile(target) as file:
         old = file.read_at(8, int.from_bytes(file.read_at(0, 8), "little"))
         for new in _of_same_length(old, after):

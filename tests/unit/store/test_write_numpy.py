@@ -86,6 +86,10 @@ REFUSED = [
         {"a": np.ones(1), "a.npy": np.ones(1)}, ".npz", "NumPy takes it for 'a'", id="npy"
     ),
     pytest.param({"x" * 65535: np.ones(1)}, ".npz", "too long for a name", id="long"),
+    pytest.param({"../a": np.ones(1)}, ".npz", "points outside", id="outside"),
+    pytest.param({"/a": np.ones(1)}, ".npz", "points outside", id="absolute"),
+    pytest.param({"c:a": np.ones(1)}, ".npz", "points outside", id="drive"),
+    pytest.param({"a\\b": np.ones(1)}, ".npz", "points outside", id="backslash"),
     pytest.param({"\ud800": np.ones(1)}, ".npz", "not valid Unicode", id="surrogate"),
 ]
 

@@ -157,6 +157,12 @@ def test_what_pytorch_does_not_hold_is_refused(tmp_path, dtype, count, nbytes, m
         save(TensorIndex.of([snapshot], format="memory"), tmp_path / "m.pt")
 
 
+def test_an_empty_key_is_refused(tmp_path):
+    index = TensorIndex.of([TensorSnapshot.from_array("", A)], format="memory")
+    with pytest.raises(SaveError, match=r"'': an empty key is read back as the whole file"):
+        save(index, tmp_path / "m.pt")
+
+
 def test_pairs_of_f4_are_single_elements(tmp_path):
     snapshot = TensorSnapshot("t", DType.F4_E2M1, (2, 4), 4, ArraySource(np.arange(4, dtype="u1")))
     save(TensorIndex.of([snapshot], format="memory"), tmp_path / "m.pt", verify=True)

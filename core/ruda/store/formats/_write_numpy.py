@@ -139,9 +139,17 @@ def _name_problems(index: TensorIndex) -> list[PlanProblem]:
             found.append(PlanProblem(f"the key {bad}", key))
         elif "\0" in key:
             found.append(PlanProblem("zip programs cut a name at its NUL; rename the tensor", key))
+        elif _points_outside(key):
+            said = "as a name in an archive it points outside of it; rename the tensor"
+            found.append(PlanProblem(said, key))
         elif len(key.encode()) > MAX_NAME:
             found.append(PlanProblem("the key is too long for a name in a zip archive", key))
         elif key.endswith(".npy") and key.removesuffix(".npy") in index:
             said = f"NumPy takes it for {key.removesuffix('.npy')!r}; rename the tensor"
             found.append(PlanProblem(said, key))
     return found
+
+
+def _points_outside(key: str) -> bool:
+    parts = f"{key}.npy".split("/")
+    return key.startswith("/") or "\\" in key or ".." in parts or ":" in parts[0]

@@ -236,6 +236,9 @@ def _problems(index: TensorIndex) -> list[PlanProblem]:
         bad = text_problem(key)
         if bad:
             found.append(PlanProblem(f"the key {bad}", key))
+        if not key:
+            said = "an empty key is read back as the whole file; rename the tensor"
+            found.append(PlanProblem(said, key))
         if not _is_held(dtype):
             found.append(PlanProblem(f"PyTorch has no dtype for {dtype}; cast the tensor", key))
             continue

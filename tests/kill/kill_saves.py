@@ -1,0 +1,142 @@
+"""Kill saves at random moments and look at what is left: the old file or the new one, whole.
+
+    python kill_saves.py [--kills N] [--size MEGABYTES] [--kind single|set|torch|edit] [--seed N]
+
+A child process saves over the same file again and again, with other values each time; it is killed
+(SIGKILL) at a random moment. Then the file is opened and every value compared with what one of the
+two saves would have written, and after the next save no temporary file may be left. Prints a line
+of JSON; ends with 1 if a file was lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ruda.store import TensorIndex, TensorSnapshot, edit_metadata, open_store, save
+
+TENSORS = 8
+NAMES = {
+    "single": "model.safetensors",
+    "set": "model.safetensors",
+    "torch": "model.pt",
+    "edit": "model.safetensors",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the kills, or (as the child) the saves."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kills", type=int, default=300)
+    parser.add_argument("--size", type=float, default=200.0, help="megabytes of the file")
+    parser.add_argument("--kind", choices=sorted(NAMES), default="single")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args(argv)
+    if arguments.child is not None:
+        return _save_for_ever(arguments.child, arguments.kind, arguments.size)
+    with tempfile.TemporaryDirectory(prefix="ruda-kill-") as folder:
+        found = run(
+            Path(folder), arguments.kind, arguments.kills, arguments.size, seed=arguments.seed
+        )
+    print(json.dumps(found))  # noqa: T201 - what it is run for
+    return 1 if found["lost"] or found["left"] else 0
+
+
+def run(folder: Path, kind: str, kills: int, size: float, *, seed: int = 0) -> dict[str, object]:
+    """Kill ``kills`` saves of ``size`` megabytes; what was found after each, counted."""
+    chance = random.Random(seed)
+    place = folder / NAMES[kind]
+    began = time.perf_counter()
+    write(place, kind, size, 0)
+    span = max(time.perf_counter() - began, 0.02)
+    outcomes: Counter[str] = Counter()
+    lost: list[str] = []
+    interrupted = 0
+    for number in range(kills):
+        number_before = generation(place, kind, size)
+        _kill_one(place, kind, size, delay=chance.uniform(0, 2.2 * span))
+        interrupted += any(name.startswith(".") for name in os.listdir(folder))
+        try:
+            now = generation(place, kind, size)
+            outcomes["old" if now == number_before else "new"] += 1
+        except Exception as error:  # noqa: BLE001 - whatever it is, the file is lost
+            lost.append(f"kill {number}: {error}")
+            write(place, kind, size, 0)
+    write(place, kind, size, 1)
+    left = sorted(name for name in os.listdir(folder) if name.startswith("."))
+    return {
+        "kind": kind,
+        "kills": kills,
+        "megabytes": size,
+        "with a temporary file left by the kill": interrupted,
+        **outcomes,
+        "lost": lost,
+        "left": left,
+    }
+
+
+def _kill_one(place: Path, kind: str, size: float, *, delay: float) -> None:
+    words = ["--child", str(place), "--kind", kind, "--size", str(size)]
+    child = subprocess.Popen([sys.executable, __file__, *words], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()  # the first save begins now
+    time.sleep(delay)
+    child.kill()  # SIGKILL
+    child.wait()
+    child.stdout.close()
+
+
+def _save_for_ever(place: Path, kind: str, size: float) -> int:
+    number = generation(place, kind, size)
+    print("ready", flush=True)  # noqa: T201 - for the parent
+    while True:
+        number = (number + 1) % 100
+        write(place, kind, size, number)
+
+
+def write(place: Path, kind: str, size: float, number: int) -> None:
+    """Save values that belong to a generation; each tensor is all of one number."""
+    if kind == "edit" and place.exists():
+        # Now and then more than fits: then the file is copied.
+        text = str(number).zfill(10 if number % 10 else 700)
+        edit_metadata(place, {"number": text})
+        return
+    count = max(1, int(size * 1e6) // 4 // TENSORS)
+    made = [
+        TensorSnapshot.from_array(f"t{n}", np.full(count, 1000 * number + n, np.float32))
+        for n in range(TENSORS)
+    ]
+    shard_size = count * 4 * 3 if kind == "set" else None
+    index = TensorIndex.of(made, format="memory", metadata={"number": str(number)})
+    save(index, place, overwrite=True, shard_size=shard_size)
+
+
+def generation(place: Path, kind: str, size: float) -> int:
+    """Which save wrote the file. Raises if it is not whole, or of two saves."""
+    where = place.with_name(place.name + ".index.json") if kind == "set" else place
+    count = max(1, int(size * 1e6) // 4 // TENSORS)
+    with open_store(where) as index:
+        if list(index) != [f"t{n}" for n in range(TENSORS)]:
+            raise ValueError(f"the tensors are {list(index)}")
+        number = int(index["t0"].read()[0]) // 1000
+        for n, snapshot in enumerate(index.values()):
+            values = snapshot.read()
+            if values.shape != (count,) or not (values == 1000 * number + n).all():
+                raise ValueError(f"{snapshot.key} has values of another save than t0 ({number})")
+        return int(index.metadata["number"]) if kind == "edit" else number
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
