@@ -8,10 +8,15 @@ from ruda.errors import UnknownArchitectureError
 from ruda.models.architecture import Architecture
 from ruda.models.crepe import CREPE_TINY
 from ruda.models.digit_recognizer import DIGIT_RECOGNIZER
+from ruda.models.llama import LLAMA
 from ruda.models.mnist import BURN_MNIST, DIGITS, IMPORT_MNIST
+from ruda.models.mtcnn import ONET, PNET, RNET
 from ruda.models.resnet import RESNET20
 
-_ALL = (BURN_MNIST, IMPORT_MNIST, DIGITS, DIGIT_RECOGNIZER, RESNET20, CREPE_TINY)
+_ALL = (
+    *(BURN_MNIST, IMPORT_MNIST, DIGITS, DIGIT_RECOGNIZER, RESNET20),
+    *(PNET, RNET, ONET, CREPE_TINY, LLAMA),
+)
 
 
 def architectures() -> tuple[Architecture, ...]:
