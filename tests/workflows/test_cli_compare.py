@@ -122,3 +122,23 @@ def test_check_refuses_what_is_no_weight_file(ruda, file, tmp_path, content, sen
     code, out, _ = ruda("check", bad, "--format", "sarif")
     assert code == 2
     assert json.loads(out)["runs"][0]["results"][0]["ruleId"] == "refused"
+
+
+def test_diff_writes_its_report_in_three_forms(ruda, file, tmp_path):
+    a, b = file("a.safetensors", w=np.zeros(4)), file("b.safetensors", w=np.zeros(4))
+    names = [tmp_path / name for name in ("r.html", "r.csv", "r.md")]
+    words = ["--html", names[0], "--csv", names[1], "--markdown", names[2]]
+    assert ruda("diff", a, b, *words)[0] == 0
+    html, csv, markdown = [name.read_text("utf-8") for name in names]
+    assert all("applied" in text for text in (html, csv, markdown))
+    assert b.name in html
+    assert b.name in markdown.replace("\\", "")
+
+
+def test_diff_does_not_replace_weights_by_a_report(ruda, file):
+    a = file("a.safetensors", w=np.zeros(4))
+    before = a.read_bytes()
+    code, _, err = ruda("diff", a, a, "--html", a)
+    assert code == 2
+    assert "ends in .html or .htm" in err
+    assert a.read_bytes() == before

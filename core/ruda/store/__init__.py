@@ -23,6 +23,14 @@ from ruda.store.dequantize import dequantize
 from ruda.store.diff import alternative_key, diff
 from ruda.store.diff_report import Coverage, DiffReport, Family, Hint
 from ruda.store.diff_rows import Cause, DiffRow, Flag, Nearest, Status, fold
+from ruda.store.export_diff import (
+    diff_to_csv,
+    diff_to_html,
+    diff_to_json,
+    diff_to_markdown,
+    require_report_name,
+    write_diff,
+)
 from ruda.store.filerange import FileRange
 from ruda.store.format import ModelFormat
 from ruda.store.half import HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter
@@ -128,6 +136,10 @@ __all__ = [
     "convert",
     "dequantize",
     "diff",
+    "diff_to_csv",
+    "diff_to_html",
+    "diff_to_json",
+    "diff_to_markdown",
     "edit_metadata",
     "fold",
     "infer_containers",
@@ -142,8 +154,10 @@ __all__ = [
     "recipe_to_json",
     "recipe_to_toml",
     "replace_file",
+    "require_report_name",
     "save",
     "to_sarif",
     "write",
+    "write_diff",
     "write_recipe",
 ]

@@ -176,6 +176,7 @@ class DiffReport:
         """The report as plain values, for JSON."""
         coverage = self.coverage
         return {
+            "schema": "ruda-diff-1",
             "source": self.source_name,
             "target": self.target_name,
             "source_tensors": self.source_tensors,

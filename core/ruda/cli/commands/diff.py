@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import click
@@ -23,12 +25,18 @@ if TYPE_CHECKING:
 @recipe_options
 @click.option("--all", "show_all", is_flag=True, help="Show every tensor on a row of its own.")
 @click.option("--json", "as_json", is_flag=True, help="The whole report as one JSON object.")
+@click.option("--html", metavar="FILE", help="Write the report as one HTML page, too.")
+@click.option("--csv", metavar="FILE", help="Write the rows as CSV, too.")
+@click.option("--markdown", metavar="FILE", help="Write the report as Markdown, too.")
 def command(
     source: str,
     target: str,
     settings: tuple[str, ...],
     show_all: bool,
     as_json: bool,
+    html: str | None,
+    csv: str | None,
+    markdown: str | None,
     **words: Unpack[RecipeWords],
 ) -> int:
     """Show what SOURCE would do to TARGET, tensor by tensor, without loading anything.
@@ -37,9 +45,10 @@ def command(
     Exit code 0 when the load would be complete, 1 when it would not.
     """
     from ruda.session import parse_target, resolve_target
-    from ruda.store import diff, open_store
+    from ruda.store import diff, open_store, write_diff
 
     recipe = recipe_of(words)
+    exports = _exports(html, csv, markdown)
     choice = parse_target(target, settings)
     with (
         monitor("Comparing") as watch,
@@ -47,12 +56,26 @@ def command(
         closing(resolve_target(choice, monitor=watch)) as found,
     ):
         report = diff(index, found.expectation, recipe=recipe, monitor=watch)
+    named = replace(report, target_name=choice.title)
+    for path in exports:
+        write_diff(named, path)
     if as_json:
         data = {**report.as_data(), "target": choice.title}
         say_json(data)
     else:
         _show(report, choice.title, show_all=show_all)
     return FINE if report.is_complete else FINDINGS
+
+
+def _exports(html: str | None, csv: str | None, markdown: str | None) -> list[Path]:
+    """The reports to write; their names must not be those of files of another kind."""
+    from ruda.store import require_report_name
+
+    forms = ((html, (".html", ".htm")), (csv, (".csv",)), (markdown, (".md", ".markdown")))
+    found = [(Path(name), suffixes) for name, suffixes in forms if name is not None]
+    for path, suffixes in found:
+        require_report_name(path, *suffixes)
+    return [path for path, _ in found]
 
 
 def _show(report: DiffReport, target: str, *, show_all: bool) -> None:

@@ -1,0 +1,229 @@
+"""A load diff as CSV, Markdown, JSON, or one HTML page that needs nothing else.
+
+Keys come from files of strangers: every cell is escaped for its form, and no cell of a CSV begins
+like a formula. Characters that steer a terminal or turn the direction of writing show as codes.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from ruda.errors import SettingError
+from ruda.store._sibling import replace_file
+from ruda.store.diff_report import DiffReport
+from ruda.store.diff_rows import DiffRow, Status
+
+SHAPES = MappingProxyType(
+    {
+        Status.APPLIED: "●",
+        Status.SKIPPED: "◐",
+        Status.MISSING: "▲",
+        Status.UNUSED: "■",
+        Status.ERROR: "✖",
+    }
+)
+"""The shape of every status, to be told apart without colour."""
+
+COLUMNS = (
+    "status",
+    "source key",
+    "target key",
+    "source shape",
+    "target shape",
+    "source dtype",
+    "target dtype",
+    "bytes",
+    "steps",
+    "reason",
+    "did you mean",
+)
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What a spreadsheet takes for the start of a formula, in full width as well."""
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
+
+
+def diff_to_csv(report: DiffReport) -> str:
+    """One line per row under a line of names; a cell that begins like a formula gets a ``'``."""
+    out = io.StringIO()
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL)
+    writer.writerow(COLUMNS)
+    writer.writerows([_harmless(cell) for cell in cells_of(row)] for row in report.rows)
+    return out.getvalue()
+
+
+def _harmless(cell: str) -> str:
+    return f"'{cell}" if cell.lstrip(" ").startswith(_FORMULA) else cell
+
+
+def diff_to_markdown(report: DiffReport) -> str:
+    """Title, coverage, counts and one table; keys cannot leave their cell."""
+    lines = [f"# {_md(_title(report))}", "", f"{_md(_coverage(report))}", ""]
+    lines += [f"- {SHAPES[s]} {s.value}: {count}" for s, count in report.counts.items()]
+    if report.banner:
+        lines += ["", f"**{_md(report.banner)}**"]
+    lines += [f"\n> {_md(note)}" for note in report.notes]
+    lines += ["", "| " + " | ".join(COLUMNS) + " |", "|" + " --- |" * len(COLUMNS)]
+    for row in report.rows:
+        cells = [_md(cell) for cell in cells_of(row)]
+        cells[0] = f"{SHAPES[row.status]} {cells[0]}"
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _md(text: str) -> str:
+    plain = html.escape(plain_text(text), quote=False)
+    return _MARKDOWN.sub(r"\\\1", plain).replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
+
+
+def diff_to_json(report: DiffReport) -> str:
+    """The report as indented JSON, as ``as_data`` has it."""
+    return json.dumps(report.as_data(), indent=2, allow_nan=False) + "\n"
+
+
+def diff_to_html(report: DiffReport) -> str:
+    """One page without scripts or resources, light or dark as the reader's system is."""
+    counts = "".join(
+        f'<li class="{s.value}"><span aria-hidden="true">{SHAPES[s]}</span> {s.value} {count}</li>'
+        for s, count in report.counts.items()
+    )
+    banner = f'<p class="banner">{_text(report.banner)}</p>' if report.banner else ""
+    notes = "".join(f"<p>note: {_text(note)}</p>" for note in report.notes)
+    head = "".join(f'<th scope="col">{_text(name)}</th>' for name in COLUMNS)
+    body = "\n".join(_html_row(row) for row in report.rows)
+    title = _text(_title(report))
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta http-equiv="Content-Security-Policy" '
+        "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<h1>{title}</h1>\n<p>{_text(_coverage(report))}</p>\n{banner}\n<ul>{counts}</ul>\n"
+        f'{notes}\n<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n'
+        f"<tbody>\n{body}\n</tbody>\n</table></div>\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _html_row(row: DiffRow) -> str:
+    status, *cells = cells_of(row)
+    first = f'<span aria-hidden="true">{SHAPES[row.status]}</span> {status}'
+    rest = "".join(f"<td>{_text(cell)}</td>" for cell in cells)
+    return f'<tr class="{status}"><th scope="row">{first}</th>{rest}</tr>'
+
+
+def _text(text: str) -> str:
+    return html.escape(plain_text(text))
+
+
+def plain_text(text: str) -> str:
+    """The text with control characters, line ends and turns of direction written as codes."""
+    return text if text.isprintable() else "".join(map(_plain_character, text))
+
+
+def _plain_character(char: str) -> str:
+    category = unicodedata.category(char)
+    hidden = category[0] == "C" or category in ("Zl", "Zp")
+    return char.encode("unicode_escape").decode("ascii") if hidden else char
+
+
+def cells_of(row: DiffRow) -> tuple[str, ...]:
+    """The texts of a row in the order of COLUMNS."""
+    return (
+        row.status.value,
+        row.source_key or "",
+        row.target_key or "",
+        _shape(row.source_shape),
+        _shape(row.target_shape),
+        "" if row.source is None else row.source.dtype_label,
+        "" if row.target_dtype is None else str(row.target_dtype),
+        str(row.nbytes),
+        "; ".join(row.trail),
+        row.reason,
+        row.nearest[0].key if row.nearest else "",
+    )
+
+
+def _shape(shape: tuple[int, ...] | None) -> str:
+    return "" if shape is None else str(list(shape))
+
+
+def _title(report: DiffReport) -> str:
+    return f"{report.source_name} onto {report.target_name}"
+
+
+def _coverage(report: DiffReport) -> str:
+    found = report.coverage
+    # Cut, not rounded: 100 % is said only of all of them.
+    share = math.floor(found.share * 1000) / 10
+    return f"{share} % of parameters would load, {found.tensors} of {found.tensors_total} tensors"
+
+
+_FORMS: Mapping[str, Callable[[DiffReport], str]] = MappingProxyType(
+    {
+        ".csv": diff_to_csv,
+        ".md": diff_to_markdown,
+        ".markdown": diff_to_markdown,
+        ".json": diff_to_json,
+        ".html": diff_to_html,
+        ".htm": diff_to_html,
+    }
+)
+
+
+def require_report_name(path: Path, *suffixes: str) -> None:
+    """Raise SettingError unless the name ends as a report of this form does.
+
+    It keeps a slip of the pen from replacing a file of weights.
+    """
+    wanted = suffixes or tuple(_FORMS)
+    if path.suffix.lower() not in wanted:
+        raise SettingError(f"{path}: a report of this form ends in {' or '.join(wanted)}")
+
+
+def write_diff(report: DiffReport, path: Path | str) -> None:
+    """Write a report in the form of its suffix (.csv, .md, .json, .html), whole or not at all.
+
+    Raises SettingError for another suffix, SaveError where it cannot be written; an old file is
+    untouched then.
+    """
+    path = Path(path)
+    require_report_name(path)
+    text = _FORMS[path.suffix.lower()](report)
+    replace_file(path, text.encode("utf-8", "backslashreplace"))
+
+
+_STYLE = """
+:root { color-scheme: light dark; --text: #1b1b1f; --back: #ffffff; --line: #d0d0d8;
+  --head: #f2f2f6; --applied: #1a6b34; --skipped: #5a5a66; --missing: #8a5a00;
+  --unused: #5b3f9e; --error: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --text: #e6e6ea; --back: #17171a; --line: #3a3a42;
+  --head: #222227; --applied: #7fd69a; --skipped: #b0b0bc; --missing: #f0c060;
+  --unused: #c5b0ff; --error: #ff9b92; } }
+body { margin: 1.5rem; font: 14px/1.45 system-ui, sans-serif; color: var(--text);
+  background: var(--back); }
+h1 { font-size: 1.3rem; overflow-wrap: anywhere; }
+ul { display: flex; flex-wrap: wrap; gap: 1rem; padding: 0; list-style: none; }
+.banner { font-weight: 600; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; }
+th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: left;
+  vertical-align: top; }
+td { font-family: ui-monospace, monospace; overflow-wrap: anywhere; }
+thead th { position: sticky; top: 0; background: var(--head); }
+tbody th { white-space: nowrap; font-weight: 600; }
+.applied > th, li.applied { color: var(--applied); }
+.skipped > th, li.skipped { color: var(--skipped); }
+.missing > th, li.missing { color: var(--missing); }
+.unused > th, li.unused { color: var(--unused); }
+.error > th, li.error { color: var(--error); }
+"""
