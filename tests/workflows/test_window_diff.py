@@ -191,6 +191,22 @@ def test_a_missing_row_says_what_the_model_expects(
     assert panel._missing_note.text().startswith("Nothing in the source")
 
 
+def test_the_inspector_says_why_a_row_does_not_load(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    target = TargetChoice.of("digits")
+    operations.open_document(window.context, make_file(DIGITS), target=target)
+    settled()
+    reason = weights.inspector().reason
+    weights.reveal("fc1.weight")
+    settled()
+    assert reason.text().startswith("Shape: the file has [32, 400]")
+    assert reason.property("role") == "error"
+    weights.reveal("fc1.bias")
+    settled()
+    assert reason.isHidden()
+
+
 @pytest.mark.cases
 def test_a_real_checkpoint_is_loaded_by_the_adapter_alone(
     window: MainWindow, weights: WeightsWorkspace, settled: Settled, cases: Path

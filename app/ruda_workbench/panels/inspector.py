@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from ruda.progress import Monitor
 from ruda.session import InspectorPage, JobFailure, inspector_page, shape_text
-from ruda.store import DiffRow, TensorSnapshot
+from ruda.store import DiffRow, Status, TensorSnapshot
 from ruda_workbench.context import Context
 from ruda_workbench.inspection import Inspection, inspect
 from ruda_workbench.item_models.values_grid import ValuesGridModel
@@ -28,7 +28,7 @@ from ruda_workbench.qt_jobs import Latest
 from ruda_workbench.theme import mono_font, text_font
 from ruda_workbench.tokens import Size, Space
 from ruda_workbench.widgets.buttons import Segments, icon_button, push_button
-from ruda_workbench.widgets.labels import ElidedLabel, Facts, label
+from ruda_workbench.widgets.labels import ElidedLabel, Facts, label, set_role
 from ruda_workbench.widgets.plots import HeatMap, Histogram
 
 Pair = tuple[TensorSnapshot, TensorSnapshot | None]
@@ -68,6 +68,9 @@ class InspectorPanel(QWidget):
         column.setContentsMargins(Space.L, Space.M, Space.L, Space.M)
         column.setSpacing(Space.M)
         column.addLayout(self._head())
+        self.reason = label(wrap=True)
+        self.reason.setObjectName("inspector.reason")
+        column.addWidget(self.reason)
         self._facts = Facts()
         column.addWidget(self._facts)
         self.tabs = Segments(
@@ -215,7 +218,7 @@ class InspectorPanel(QWidget):
         self.show_pairs(())
         target = row.target
         self._missing_key.set_text(row.key)
-        self._missing_note.setText(f"{row.reason[:1].upper()}{row.reason[1:]}.")
+        self._missing_note.setText(_sentence(row.reason))
         self._pages.setCurrentIndex(2)
         if target is None:
             return
@@ -238,8 +241,15 @@ class InspectorPanel(QWidget):
         # The first answer of a report compares all its names, which takes a while.
         self._question.ask(f"Looking for {row.key}", work, done)
 
-    def show_pairs(self, pairs: Sequence[Pair]) -> None:
-        """Show these tensors, the first of them now."""
+    def show_pairs(self, pairs: Sequence[Pair], row: DiffRow | None = None) -> None:
+        """Show these tensors, the first of them now; and why ``row`` does not load as it is."""
+        why = ""
+        if row is not None and (row.caution or row.status is not Status.APPLIED):
+            why = row.reason
+        self.reason.setText(_sentence(why))
+        self.reason.setVisible(bool(why))
+        grave = row is not None and row.status is Status.ERROR
+        set_role(self.reason, "role", "error" if grave else "dim")
         keys = [pair[0].key for pair in pairs]
         if keys and keys == [pair[0].key for pair in self._pairs]:
             self._pairs = tuple(pairs)
@@ -363,6 +373,10 @@ class InspectorPanel(QWidget):
 
     def _copy_key(self) -> None:
         QGuiApplication.clipboard().setText(self.shown_key)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _scrolled(inner: QWidget) -> QScrollArea:

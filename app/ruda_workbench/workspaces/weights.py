@@ -343,7 +343,7 @@ class WeightsWorkspace(Workspace):
         if rows and not pairs:
             self._inspector.show_missing(rows[0])
         else:
-            self._inspector.show_pairs(pairs)
+            self._inspector.show_pairs(pairs, rows[0] if rows else None)
 
     def _converted_selected(self, snapshots: Sequence[TensorSnapshot]) -> None:
         self._inspector.show_pairs(tuple((snapshot, None) for snapshot in snapshots))
