@@ -52,6 +52,8 @@ class _Silent:
 
 
 SILENT: Monitor = _Silent()
+REPORTS = 2000
+"""Reports that ``track`` makes at most, about: more are not seen and cost more than quick work."""
 
 
 def track(
@@ -62,9 +64,12 @@ def track(
 ) -> Iterator[T]:
     """Yield the items, with a stop point before each and a report after each.
 
+    Of more items than ``REPORTS`` only so many are reported, evenly, and the last one.
     Raises Cancelled from the monitor's ``check``.
     """
+    step = 1 if total is None else max(1, total // REPORTS)
     for done, item in enumerate(items, start=1):
         monitor.check()
         yield item
-        monitor.report(Progress(done, total, unit))
+        if done % step == 0 or done == total:
+            monitor.report(Progress(done, total, unit))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ruda.session import ChangeLine
+from ruda.session import ChangeLine, count_text
 from ruda_workbench.item_models.cell_model import CellModel
 from ruda_workbench.widgets.data_table import Cell, Column
 
@@ -37,7 +37,7 @@ class ChangeTableModel(CellModel):
         """One cell."""
         line = self._lines[row]
         if column == BEFORE:
-            suffix = f"×{line.count}" if line.count > 1 else ""
+            suffix = f"×{count_text(line.count)}" if line.count > 1 else ""
             return Cell(line.before, mono=True, ink="dim", suffix=suffix)
         if column == ARROW:
             return Cell("→" if line.changed else "=", ink="dim", centre=True)

@@ -57,7 +57,7 @@ class ConvertTableModel(CellModel):
         """One cell."""
         line = self._lines[row]
         if column == KEY:
-            suffix = f"×{line.count}" if line.count > 1 else ""
+            suffix = f"×{count_text(line.count)}" if line.count > 1 else ""
             return Cell(line.key, mono=True, suffix=suffix)
         if column == MODULE:
             return Cell(line.module, ink="dim")

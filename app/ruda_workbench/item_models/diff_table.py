@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ruda.session import DiffLine, DiffPage, status_look
+from ruda.session import DiffLine, DiffPage, count_text, status_look
 from ruda_workbench.item_models.cell_model import CellModel
 from ruda_workbench.widgets.data_table import Cell, Column
 
@@ -97,4 +97,4 @@ class DiffTableModel(CellModel):
 
     @staticmethod
     def _times(line: DiffLine, key: str) -> str:
-        return f"×{line.count}" if line.is_family and key else ""
+        return f"×{count_text(line.count)}" if line.is_family and key else ""

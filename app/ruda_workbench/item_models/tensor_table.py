@@ -86,7 +86,7 @@ class TensorTableModel(CellModel):
             fold = "open" if row.key in page.opened else "closed"
         elif self._folds:
             fold = "inner" if row.is_member else "plain"
-        suffix = f"×{row.count}" if row.is_family else ""
+        suffix = f"×{count_text(row.count)}" if row.is_family else ""
         return Cell(row.key, mono=True, suffix=suffix, fold=fold)
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu
 
-from ruda.session import JobNews, size_text
+from ruda.session import JobNews, count_text, size_text
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Size, Space, Type
 from ruda_workbench.widgets.bars import ProgressStrip
@@ -28,10 +28,10 @@ def job_text(news: JobNews) -> str:
         if share is not None:
             parts.append(f"{share * 100:.0f} %")
         elif progress.done:
-            parts.append(f"{progress.done} {progress.unit}")
+            parts.append(f"{count_text(progress.done)} {progress.unit}")
         if news.rate:
-            rate = size_text(int(news.rate)) if progress.unit == "bytes" else f"{news.rate:,.0f}"
-            parts.append(f"{rate}/s" if progress.unit == "bytes" else f"{rate} {progress.unit}/s")
+            rate = f"{count_text(round(news.rate))} {progress.unit}"
+            parts.append(f"{size_text(int(news.rate)) if progress.unit == 'bytes' else rate}/s")
     return " · ".join(parts)
 
 

@@ -151,13 +151,17 @@ class Job(Generic[R]):
     def report(self, progress: Progress) -> None:
         """Take note of how far the work is; tells listeners at most once per 50 ms."""
         now = self._clock()
+        told_at = self._told_at
+        if told_at is not None and now - told_at < REPORT_INTERVAL:
+            # Most reports of quick work end here, so they take no lock and make no mark.
+            if not self._state.is_final:
+                self._progress = progress
+            return
         with self._lock:
             if self._state.is_final:
                 return
             self._mark(now, progress)
             self._progress = progress
-            if self._told_at is not None and now - self._told_at < REPORT_INTERVAL:
-                return
             self._told_at = now
             self._tell(self.news)
 

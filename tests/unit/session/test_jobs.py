@@ -69,6 +69,18 @@ def test_the_rate_is_units_per_second(jobs, clock):
     assert job.rate == pytest.approx(200.0)
 
 
+def test_the_rate_of_quick_reports_is_not_that_of_the_last_few(jobs, clock):
+    def work(monitor):
+        for step in range(1000):  # ten steps at once, then a pause
+            clock.now = step // 10 * 0.01
+            monitor.report(Progress(step, None, "tensors"))
+
+    job = jobs.start("List", work)
+    job.result(5)
+    assert job.rate == pytest.approx(1000.0, rel=0.05)
+    assert job.progress == Progress(999, None, "tensors")
+
+
 def test_another_unit_starts_the_rate_anew(jobs, clock):
     def work(monitor):
         monitor.report(Progress(1000, None, "bytes"))
