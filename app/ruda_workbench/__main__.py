@@ -78,6 +78,7 @@ def _run(options: argparse.Namespace) -> int:
     catch_faults(window)
     if not options.fresh:
         restore_session(window, only_crashed=bool(options.sample or options.files))
+    window.resize(window.size().boundedTo(window.screen().availableSize()))
     window.show()
     if options.sample:
         operations.open_sample(window.context)

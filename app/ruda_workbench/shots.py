@@ -32,7 +32,6 @@ from ruda_workbench.application import application, build_window, let_go, settle
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.self_test import make_green
 from ruda_workbench.storage import Storage
-from ruda_workbench.theme import colour
 from ruda_workbench.workspaces.weights import WeightsWorkspace
 
 SIZE = QSize(1440, 900)
@@ -130,6 +129,16 @@ def _diff_problems(scene: Scene) -> None:
     scene.settle()
     scene.weights.diff.rules.add_draft(RuleDraft(r"^module\.", ""))
     scene.settle()
+    scene.weights.diff.reveal("module.fc1.weight")
+
+
+def _diff_half_way(scene: Scene) -> None:
+    scene.sample()
+    scene.weights.take_part("state_dict")
+    scene.settle()
+    scene.weights.diff.rules.add_draft(RuleDraft(r"^module\.", ""))
+    scene.settle()
+    scene.weights.diff.rules.set_open(on=False)
     scene.weights.diff.reveal("module.fc1.weight")
 
 
@@ -335,6 +344,7 @@ SCREENS: dict[str, Callable[[Scene], None]] = {
     "tensors": _tensors,
     "load-diff": _load_diff,
     "load-diff-green": _diff_green,
+    "load-diff-half-way": _diff_half_way,
     "load-diff-problems": _diff_problems,
     "choose-target": _chooser,
     "rules": _rules,
@@ -405,8 +415,6 @@ def _picture(window: MainWindow) -> QPixmap:
         painter.fillRect(window.rect(), QColor(0, 0, 0, 90))
         corner = window.rect().center() - sheet.rect().center()
         painter.drawPixmap(corner, sheet.grab())
-        painter.setPen(colour("control_line"))
-        painter.drawRect(sheet.rect().translated(corner))
         painter.end()
         sheet.close()
     return picture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QMouseEvent, QResizeEvent
+from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -125,9 +125,10 @@ class SaveSheet(QDialog):
         return row
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Cut the corners off where no compositor makes them transparent."""
+        """Cut the corners off where perhaps no compositor makes them transparent."""
         super().resizeEvent(event)
-        self.setMask(round_region(self.size(), Radius.CARD))
+        if QGuiApplication.platformName() == "xcb":
+            self.setMask(round_region(self.size(), Radius.CARD))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Move the sheet, which has no title bar to take hold of."""

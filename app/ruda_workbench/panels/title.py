@@ -55,7 +55,7 @@ class TitleRow(QWidget):
 
     def _fact_row(self) -> QHBoxLayout:
         row = QHBoxLayout()
-        row.setSpacing(0)
+        row.setSpacing(2)
         self._tensors = ElidedLabel(ink="dim")
         self.part = Picker("title.part", "Part of the checkpoint", quiet=True)
         self.part.setProperty("small", True)
@@ -84,7 +84,7 @@ class TitleRow(QWidget):
         set_role(self.part, "chosen", part is not None)
         self.part.show_value(part or "", part or WHOLE)
         self.part.setVisible(has_parts)
-        self._facts.set_text(f"· {rest}" if has_parts else f" · {rest}")
+        self._facts.set_text(f"· {rest}")
 
     def offer_targets(self, names: tuple[tuple[str, str], ...], value: str) -> None:
         """Offer these architectures, a file, and none; show the one that is picked."""
@@ -102,5 +102,5 @@ class TitleRow(QWidget):
     @property
     def facts(self) -> str:
         """The line of facts."""
-        part = "" if self.part.isHidden() else f" {self.part.text()} "
-        return f"{self._tensors.text()}{part}{self._facts.text()}"
+        part = "" if self.part.isHidden() else f" {self.part.text()}"
+        return f"{self._tensors.text()}{part} {self._facts.text()}"
