@@ -1,6 +1,7 @@
 """A weights file through the command line: look, diff, remap until it fits, convert, back."""
 
 import json
+import re
 import shlex
 from dataclasses import replace
 
@@ -317,3 +318,50 @@ def test_the_copied_command_writes_what_the_window_writes(
     assert ruda(*shlex.split(command_text(words))[1:])[0] == 0
     written = (tmp_path / f"window{suffix}").read_bytes()
     assert (tmp_path / f"command{suffix}").read_bytes() == written
+
+
+def test_a_set_of_shards_is_written_and_read(ruda, source, tmp_path):
+    out = tmp_path / "set" / "digits.safetensors"
+    out.parent.mkdir()
+    code, text, _ = ruda("convert", source, out, "--shard-size", "20kB", "--verify")
+    assert code == 0
+    assert re.search(r"Saved digits\.safetensors\.index\.json and \d shards", text)
+    code, _, err = ruda("convert", out.parent, tmp_path / "again.safetensors")
+    assert (code, err) == (0, "")
+    with open_store(source) as before, open_store(tmp_path / "again.safetensors") as after:
+        assert {k: s.sha256() for k, s in before.items()} == {
+            k: s.sha256() for k, s in after.items()
+        }
+    code, _, err = ruda("convert", source, out, "--shard-size", "1GB")
+    assert code == 0
+    assert "files of an earlier set lie beside it" in err
+    code, _, err = ruda("convert", source, out, "--shard-size", "much")
+    assert (code, "'much' is no size" in err) == (2, True)
+
+
+def test_metadata_alone_is_changed_in_the_file(ruda, source):
+    with open_store(source) as index:
+        before = {key: s.sha256() for key, s in index.items()}
+    for words, expected in (
+        (["--metadata", "note=" + "x" * 80], {"format": "pt", "note": "x" * 80}),
+        (["--metadata", "note=short"], {"format": "pt", "note": "short"}),
+        (["--drop-metadata", "note"], {"format": "pt"}),
+    ):
+        code, out, err = ruda("convert", source, source, *words, "--overwrite")
+        assert (code, err) == (0, "")
+        with open_store(source) as index:
+            assert index.metadata == expected
+            assert {key: s.sha256() for key, s in index.items()} == before
+    assert "written in place" in out
+    assert ruda("convert", source, source, "--metadata", "a=b")[0] == 2
+
+
+def test_a_pytorch_file_of_plain_tensors_is_written(ruda, source, tmp_path):
+    out = tmp_path / "digits.pt"
+    code, _, err = ruda("convert", source, out, "--verify")
+    assert code == 0
+    assert "the metadata (1 entries) is not carried over" in err
+    with open_store(source) as before, open_store(out) as after:
+        assert {k: s.sha256() for k, s in before.items()} == {
+            k: s.sha256() for k, s in after.items()
+        }

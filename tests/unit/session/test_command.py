@@ -20,7 +20,7 @@ from ruda.session import (
     step_lines,
     steps_text,
 )
-from ruda.store import CastPolicy, PathFilter, Recipe, RemapRule, TensorIndex
+from ruda.store import Aliases, CastPolicy, PathFilter, Recipe, RemapRule, TensorIndex
 from ruda.tensor import DType
 
 words = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=6)
@@ -109,6 +109,17 @@ def test_the_command_lines_of_a_document():
     assert convert_command(made, options) == [
         *("ruda", "convert", source, "out.bpk", "--target", "digits", "--set", "seed=4", *tail),
         *("--format", "rudapack", "--metadata", "by=a b", "--overwrite", "--verify"),
+    ]
+    spread = SaveOptions(
+        Path("o.safetensors"),
+        drop_metadata=("by",),
+        shard_size=5_000_000_000,
+        aliases=Aliases.ONCE,
+        owners=("wte",),
+    )
+    assert convert_command(document(target=None), spread)[4:] == [
+        *("--drop-metadata", "by", "--shard-size", "5000000000"),
+        *("--aliases", "once", "--owner", "wte"),
     ]
     assert run_command(made, Path("mnist")) == [
         *("ruda", "run", "digits", "seed=4", "--weights", source, "--dataset", "mnist", *tail)

@@ -14,8 +14,21 @@ from ruda.cli.terminal import monitor, say, table, warn
 
 if TYPE_CHECKING:
     from ruda.progress import Monitor
-    from ruda.session import SavedPage, SavePlanPage, TargetChoice
+    from ruda.session import SavedPage, SaveOptions, SavePlanPage, TargetChoice
     from ruda.store import MetadataEdit, Target
+
+
+class SaveWords(RecipeWords):
+    """The options of one call that say what is saved and how."""
+
+    format_: str | None
+    metadata: tuple[str, ...]
+    drop_metadata: tuple[str, ...]
+    shard_size: str | None
+    aliases: str | None
+    owners: tuple[str, ...]
+    overwrite: bool
+    verify: bool
 
 
 @click.command("convert")
@@ -44,16 +57,8 @@ def command(
     out: str,
     target: str | None,
     settings: tuple[str, ...],
-    format_: str | None,
-    metadata: tuple[str, ...],
-    drop_metadata: tuple[str, ...],
-    shard_size: str | None,
-    aliases: str | None,
-    owners: tuple[str, ...],
-    overwrite: bool,
-    verify: bool,
     dry_run: bool,
-    **words: Unpack[RecipeWords],
+    **words: Unpack[SaveWords],
 ) -> int:
     """Write SOURCE to OUT after remapping, adapting and casting its tensors.
 
@@ -62,30 +67,19 @@ def command(
     complete. Where SOURCE is OUT and only its metadata changes, its tensors are left alone.
     """
     from ruda.session import (
-        SaveOptions,
         edit_only,
         parse_target,
         plan_saving,
         save_plan_page,
         saved_page,
     )
-    from ruda.store import Aliases, convert, open_store, parse_size, write
+    from ruda.store import convert, open_store, write
 
     recipe = recipe_of(words)
     choice = None if target is None else parse_target(target, settings)
     if settings and choice is None:
         raise click.UsageError("--set gives settings of a --target, and there is none")
-    options = SaveOptions(
-        path=Path(out),
-        format=format_,
-        metadata=tuple(_entry(word) for word in metadata),
-        drop_metadata=drop_metadata,
-        overwrite=overwrite,
-        verify=verify,
-        shard_size=None if shard_size is None else parse_size(shard_size),
-        aliases=None if aliases is None else Aliases(aliases),
-        owners=owners,
-    )
+    options = _save_options(Path(out), words)
     with (
         monitor("Converting") as watch,
         open_store(source, top_level_key=words["top_level_key"], monitor=watch) as index,
@@ -103,12 +97,30 @@ def command(
             for blocker in page.blockers:
                 warn(f"cannot be saved: {blocker}")
             return FINE if page.can_save else REFUSED
-        _require_free(plan.path, overwrite)
+        _require_free(plan.path, options.overwrite)
         plan.require_writable()
         _show_plan(source, page)
-        result = write(plan, monitor=watch, verify=verify)
+        result = write(plan, monitor=watch, verify=options.verify)
     _show_saved(saved_page(result))
     return FINE
+
+
+def _save_options(path: Path, words: SaveWords) -> SaveOptions:
+    from ruda.session import SaveOptions
+    from ruda.store import Aliases, parse_size
+
+    size, aliases = words["shard_size"], words["aliases"]
+    return SaveOptions(
+        path=path,
+        format=words["format_"],
+        metadata=tuple(_entry(word) for word in words["metadata"]),
+        drop_metadata=words["drop_metadata"],
+        overwrite=words["overwrite"],
+        verify=words["verify"],
+        shard_size=None if size is None else parse_size(size),
+        aliases=None if aliases is None else Aliases(aliases),
+        owners=words["owners"],
+    )
 
 
 def _expectation(choice: TargetChoice | None, files: ExitStack, watch: Monitor) -> Target | None:
