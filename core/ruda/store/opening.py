@@ -28,7 +28,7 @@ from ruda.store.formats.onnx import OnnxFormat
 from ruda.store.formats.pytorch import PytorchFormat
 from ruda.store.formats.rudapack import RudapackFormat
 from ruda.store.formats.safetensors import SafetensorsFormat
-from ruda.store.formats.sharded import index_of, open_sharded, weights_in
+from ruda.store.formats.sharded import index_of, open_named, open_sharded, parts_of, weights_in
 from ruda.store.index import TensorIndex
 from ruda.store.remote import open_bytes
 from ruda.store.uri import Place, Uri, place_of
@@ -103,6 +103,8 @@ def _open_place(place: Place, top_level_key: str | None, monitor: Monitor) -> Te
     listed = index_of(place)
     if listed is not None:
         return with_noted_aliases(open_sharded(listed, open_file, monitor=monitor))
+    if isinstance(place, Path) and top_level_key is None and len(parts_of(place)) > 1:
+        return with_noted_aliases(open_named(place, open_file, monitor=monitor))
     return with_noted_aliases(open_file(place, top_level_key=top_level_key, monitor=monitor))
 
 
@@ -181,6 +183,7 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
         b"version https://git-lfs",
         "is a Git LFS pointer, not the weights; fetch them with `git lfs pull`",
     ),
+    (b"PK\x05\x06", "is a zip archive with nothing in it; the save never finished, get it again"),
     (b"\x1f\x8b", "is compressed with gzip; unpack it first (`gunzip`)"),
     (b"\x28\xb5\x2f\xfd", "is compressed with Zstandard; unpack it first (`unzstd`)"),
     (b"\xfd7zXZ\x00", "is compressed with xz; unpack it first (`unxz`)"),

@@ -5,7 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from ruda.errors import FileAccessError, HeaderError, StoreError, UnknownFormatError
+from ruda.errors import (
+    FileAccessError,
+    HeaderError,
+    KeyCollisionError,
+    StoreError,
+    UnknownFormatError,
+)
 from ruda.store import open_store
 from ruda.testing.file_bytes import safetensors_bytes, torch_zip_bytes
 
@@ -42,10 +48,44 @@ def test_any_part_opens_the_whole(folder, name):
         index["b"].read()
 
 
-def test_a_shard_without_an_index_opens_alone(folder):
+@pytest.mark.parametrize("name", ["", FIRST, SECOND], ids=["folder", "1", "2"])
+def test_a_whole_set_without_an_index_is_found_by_its_names(folder, name):
     (folder / INDEX).unlink()
+    with open_store(folder / name) as index:
+        assert list(index) == ["a", "b"]
+        np.testing.assert_array_equal(index["b"].read(), B)
+        assert index.shards == (folder / FIRST, folder / SECOND)
+        assert index.notes == ("the set has no index; its 2 files were found by their names",)
+
+
+def test_a_shard_of_a_set_without_an_index_and_a_file_opens_alone(folder):
+    (folder / INDEX).unlink()
+    (folder / SECOND).unlink()
     with open_store(folder / FIRST) as index:
         assert list(index) == ["a"]
+        assert index.notes == (f"is one of 2 files of a set without an index; {SECOND} is missing",)
+
+
+def test_two_shards_with_one_key_and_no_index_are_refused(folder):
+    (folder / INDEX).unlink()
+    (folder / SECOND).write_bytes(safetensors_bytes({"a": A}))
+    with pytest.raises(KeyCollisionError, match=rf"{FIRST}: 'a' and 'a' would both become 'a'"):
+        open_store(folder / FIRST)
+
+
+NUMBERS = [
+    pytest.param("model-00003-of-00002.safetensors", id="number above the count"),
+    pytest.param("model-00000-of-00002.safetensors", id="number nought"),
+    pytest.param("model-00001-of-99999999999.safetensors", id="too many"),
+    pytest.param("model-00001-of-00001.safetensors", id="a set of one"),
+]
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_names_that_number_nothing_are_plain_names(tmp_path, name):
+    (tmp_path / name).write_bytes(safetensors_bytes({"a": A}))
+    with open_store(tmp_path / name) as index:
+        assert (list(index), index.notes, index.shards) == (["a"], (), ())
 
 
 def test_shards_of_pytorch_are_opened_alike(tmp_path):

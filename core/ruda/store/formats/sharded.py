@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ from ruda.store.uri import Place
 
 INDEX_SUFFIX = ".index.json"
 INDEX_LIMIT = 512 << 20
-_SHARD = re.compile(r"(?P<stem>.+)-\d+-of-\d+(?P<suffix>\.\w+)$")
+_SHARD = re.compile(r"(?P<stem>.+)-(?P<number>\d+)-of-(?P<count>\d+)(?P<suffix>\.\w+)$")
+MAX_SHARDS = 100_000
 _WEIGHTS = (".safetensors", ".bpk", ".pt", ".pth", ".bin", ".ckpt")
 
 Opener = Callable[[Place], TensorIndex]
@@ -52,12 +54,61 @@ def weights_in(folder: Path) -> Path:
         ) from error
     indexes = [name for name in names if name.endswith(INDEX_SUFFIX)]
     files = [name for name in names if name.endswith(_WEIGHTS)]
+    whole = parts_of(folder / files[0]) if files and not indexes else []
+    if whole and {part.name for part in whole} == set(files):
+        return whole[0]
     for found in (indexes, [name for name in files if name.endswith(".safetensors")], files):
         if len(found) == 1:
             return folder / found[0]
     listed = ", ".join((indexes or files)[:5])
     what = f"with several weight files ({listed})" if listed else "without a weight file"
     raise FileAccessError(f"is a folder {what}; name the file to open", path=folder)
+
+
+def parts_of(path: Place) -> list[Path]:
+    """Where every file of a shard's set should be, by its name (``x-2-of-3.bin``); else nothing."""
+    found = _SHARD.fullmatch(path.name)
+    if found is None or not isinstance(path, Path):
+        return []
+    width, count = len(found["number"]), int(found["count"][:7])
+    if not 1 <= int(found["number"][:7]) <= count <= MAX_SHARDS:
+        return []
+    front, back = f"{found['stem']}-", f"-of-{found['count']}{found['suffix']}"
+    return [path.with_name(f"{front}{n:0{width}}{back}") for n in range(1, count + 1)]
+
+
+def open_named(path: Path, opener: Opener, *, monitor: Monitor = SILENT) -> TensorIndex:
+    """The set of a shard that has no index: all its files if they are there, else the one file.
+
+    Either way a note says so. Raises KeyCollisionError if two shards have the same key.
+    """
+    parts = parts_of(path)
+    gone = [part.name for part in parts if not part.is_file()]
+    if gone:
+        index = opener(path)
+        note = f"is one of {len(parts)} files of a set without an index; {gone[0]} is missing"
+        return replace(index, notes=(note, *index.notes))
+    opened: list[TensorIndex] = []
+    try:
+        for part in track(parts, monitor, "shards", len(parts)):
+            opened.append(opener(part))
+        return TensorIndex.of(
+            (snapshot for each in opened for snapshot in each.values()),
+            format=opened[0].format,
+            path=path,
+            metadata=_shared_metadata(opened),
+            shards=tuple(parts),
+            notes=(
+                f"the set has no index; its {len(parts)} files were found by their names",
+                *(note for each in opened for note in each.notes),
+            ),
+            unsafe=tuple(dict.fromkeys(name for each in opened for name in each.unsafe)),
+            closers=tuple(each.close for each in opened),
+        )
+    except BaseException:
+        for each in opened:
+            each.close()
+        raise
 
 
 def open_sharded(index: Place, opener: Opener, *, monitor: Monitor = SILENT) -> TensorIndex:
