@@ -1,6 +1,6 @@
 """Kill saves at random moments and look at what is left: the old file or the new one, whole.
 
-    python kill_saves.py [--kills N] [--size MEGABYTES] [--kind single|set|torch|edit] [--seed N]
+    python kill_saves.py [--kills N] [--size MEGABYTES] [--kind single|set|torch|edit] [--folder F]
 
 A child process saves over the same file again and again, with other values each time; it is killed
 (SIGKILL) at a random moment. Then the file is opened and every value compared with what one of the
@@ -42,11 +42,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--size", type=float, default=200.0, help="megabytes of the file")
     parser.add_argument("--kind", choices=sorted(NAMES), default="single")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--folder", type=Path, help="where the file is made (default: temporary)")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
     if arguments.child is not None:
         return _save_for_ever(arguments.child, arguments.kind, arguments.size)
-    with tempfile.TemporaryDirectory(prefix="ruda-kill-") as folder:
+    with tempfile.TemporaryDirectory(prefix="ruda-kill-", dir=arguments.folder) as folder:
         found = run(
             Path(folder), arguments.kind, arguments.kills, arguments.size, seed=arguments.seed
         )
@@ -74,6 +75,8 @@ def run(folder: Path, kind: str, kills: int, size: float, *, seed: int = 0) -> d
         except Exception as error:  # noqa: BLE001 - whatever it is, the file is lost
             lost.append(f"kill {number}: {error}")
             write(place, kind, size, 0)
+        if number % 50 == 49 and sys.stderr.isatty():
+            print(f"{number + 1} of {kills}", file=sys.stderr)  # noqa: T201 - it takes minutes
     write(place, kind, size, 1)
     left = sorted(name for name in os.listdir(folder) if name.startswith("."))
     return {
