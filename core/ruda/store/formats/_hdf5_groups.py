@@ -11,6 +11,8 @@ from ruda.store.formats._hdf5_header import Bytes, Hdf5Reader, Kind, Message
 
 LINK_BYTES = 8
 """Least bytes that a link takes."""
+MAX_LEVELS = 16
+NODE_LIMIT = 16 << 20
 _SOFT, _EXTERNAL = 1, 64
 
 
@@ -134,34 +136,55 @@ def _dense_links(reader: Hdf5Reader, body: Bytes) -> Iterator[Link]:
 
 
 def _records(reader: Hdf5Reader, address: int) -> Iterator[bytes]:
-    """The records of a tree of version 2 that is one leaf, or one level above leaves."""
+    """The records of a tree of version 2, in no order; each node is visited once."""
     what = "a tree of links"
     head = reader.block(address, 22 + reader.offsets + reader.lengths, what)
     head.expect(b"BTHD")
     head.take(2)
     node, size, depth = head.number(4), head.number(2), head.number(2)
     head.take(2)
-    root, count = reader.needed(head), head.number(2)
-    if depth > 1 or size != 11:
-        raise UnsupportedContentError(
-            f"{what} has {depth} levels above its leaves and records of {size} bytes, and Ruda "
-            "reads one level of 11",
+    root, count = reader.address(head), head.number(2)
+    if root is None:
+        return
+    if depth > MAX_LEVELS or not 5 <= size <= node or node > NODE_LIMIT:
+        raise HeaderError(
+            f"{what} has {depth} levels of nodes of {node} bytes and records of {size}",
             offset=head.offset,
         )
-    most = (node - 10) // size if node > 10 else 0
-    leaves = [(root, count)]
-    if depth:
-        block = reader.block(root, node, what)
-        block.expect(b"BTIN")
-        block.take(2)
-        yield from (block.take(size) for _ in range(count))
-        width = max(1, (most.bit_length() + 7) // 8)
-        leaves = [(reader.needed(block), block.number(width)) for _ in range(count + 1)]
-    for leaf, held in leaves:
-        block = reader.block(leaf, min(6 + held * size, node), what)
-        block.expect(b"BTLF")
+    widths = _counter_widths(reader, node, size, depth)
+    waiting, seen = [(root, count, depth)], set[int]()
+    while waiting:
+        at, held, level = waiting.pop()
+        if at in seen:
+            raise HeaderError(f"{what} leads to one of its nodes twice", offset=reader.base + at)
+        seen.add(at)
+        total = widths[level - 1] if level > 1 else 0
+        children = (held + 1) * (reader.offsets + widths[0] + total) if level else 0
+        block = reader.block(at, 6 + held * size + children, what)
+        block.expect(b"BTIN" if level else b"BTLF")
         block.take(2)
         yield from (block.take(size) for _ in range(held))
+        for _ in range(held + 1 if level else 0):
+            child, inner = reader.needed(block), block.number(widths[0])
+            block.take(total)
+            waiting.append((child, inner, level - 1))
+
+
+def _counter_widths(reader: Hdf5Reader, node: int, size: int, depth: int) -> list[int]:
+    """Bytes that counters of records take: of one leaf, then of all below a node of each level."""
+    most = (node - 10) // size
+    total, width = most, _bytes_of(most)
+    widths = [width]
+    for level in range(1, depth):
+        pointer = reader.offsets + width + (widths[level - 1] if level > 1 else 0)
+        inner = max(0, node - 10 - pointer) // (size + pointer)
+        total = (inner + 1) * total + inner
+        widths.append(_bytes_of(total))
+    return widths
+
+
+def _bytes_of(largest: int) -> int:
+    return max(1, (largest.bit_length() + 7) // 8)
 
 
 class _Heap:

@@ -219,7 +219,7 @@ class Hdf5Reader:
         count = head.number(2)
         head.take(4)
         pieces, seen = [(address + 16, head.number(4))], {address}
-        while pieces and count:
+        while pieces:
             at, size = pieces.pop(0)
             if size > HEADER_LIMIT:
                 raise HeaderError(f"an object header has {size} bytes", offset=self.base + at)
