@@ -81,6 +81,7 @@ class MainWindow(QMainWindow):
         self._stack.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.show_workspace(WORKSPACES[0].name)
         self._stack.setFocus()
+        self._theme_changed()
         self._refresh(Changes.ALL)
 
     # Building

@@ -9,11 +9,20 @@ import pytest
 from PySide6.QtCore import QAbstractItemModel, QPoint, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from ruda.data import InMemDataset
-from ruda.session import BatchPage, ConfusionView, LayerLine, Prediction, Score, batch_page
+from ruda.session import (
+    BatchPage,
+    ConfusionView,
+    LayerLine,
+    Prediction,
+    Remedy,
+    RunSetup,
+    Score,
+    batch_page,
+)
 from ruda_workbench.item_models.batch_grid import BatchGridModel
 from ruda_workbench.item_models.layer_table import (
     PARAMETERS,
@@ -21,6 +30,7 @@ from ruda_workbench.item_models.layer_table import (
     TIME,
     LayerTableModel,
 )
+from ruda_workbench.panels.run_missing import MissingCard
 from ruda_workbench.widgets.column_bars import ColumnBar, ColumnBars
 from ruda_workbench.widgets.confusion import ConfusionMatrix
 from ruda_workbench.widgets.data_table import CELL_ROLE
@@ -285,3 +295,15 @@ def test_scores_are_as_high_as_their_rows(qtbot: QtBot) -> None:
     assert bars.sizeHint().height() == 40
     assert bars.accessibleName() == "Probabilities: cat 90.0 %, dog 10.0 %"
     bars.grab()
+
+
+def test_a_long_sentence_about_a_run_is_shown_whole(qapp: QApplication) -> None:
+    card = MissingCard()
+    card.resize(900, 600)
+    sentence = "2 of 18 cannot be applied, and 4 keep their initial value; " * 3
+    card.show_setup(RunSetup("a.pt", "digits", "", "", sentence, Remedy.DIFF), has_sample=False)
+    card.show()
+    shown = card.findChild(QLabel, "run.problem")
+    assert shown is not None
+    assert shown.height() >= shown.heightForWidth(shown.width())
+    card.close()

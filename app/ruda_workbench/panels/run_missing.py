@@ -58,7 +58,12 @@ class MissingCard(QFrame):
         self._sentence.setAlignment(centre)
         self._sentence.setMinimumWidth(WIDTH)
         self._sentence.setMaximumWidth(WIDTH)
-        column.addWidget(self._sentence, 0, centre)
+        # Without an alignment of its own, so that it gets the height of all its lines.
+        middle = QHBoxLayout()
+        middle.addStretch(1)
+        middle.addWidget(self._sentence)
+        middle.addStretch(1)
+        column.addLayout(middle)
         row = QHBoxLayout()
         row.setSpacing(Space.S)
         self.button = push_button("", "run.mend", primary=True)
