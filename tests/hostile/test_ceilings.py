@@ -17,9 +17,36 @@ from ruda.testing.file_bytes import (
     torch_tensor,
     torch_zip_raw,
 )
+from ruda.testing.foreign_bytes import (
+    H5_F32,
+    H5_SLOT,
+    gguf_entry,
+    gguf_list,
+    gguf_pair,
+    gguf_raw,
+    h5_chunked,
+    h5_link,
+    h5_message,
+    h5_plain,
+    h5_raw,
+    h5_shape,
+    onnx_raw,
+    onnx_tensor,
+    proto,
+)
+from ruda.testing.foreign_bytes import (
+    LIST as GGUF_LIST,
+)
+from ruda.testing.foreign_bytes import (
+    TEXT as GGUF_TEXT,
+)
+from ruda.testing.foreign_bytes import (
+    U32 as GGUF_U32,
+)
 from ruda.testing.formats import read_all
 
 HUGE = 1 << 40
+F32 = h5_message(3, H5_F32)
 VIEW = table({"w": torch_tensor(torch_storage("0", HUGE), (HUGE,))})
 CASES = [
     pytest.param(".safetensors", safetensors_raw("{}", length=HUGE), id="header of 2^40 bytes"),
@@ -51,6 +78,42 @@ CASES = [
         id="2^40 paths through tuples",
     ),
     pytest.param(".pt", torch_zip_raw(script(LIST * 100_000)), id="a hundred thousand lists"),
+    pytest.param(
+        ".gguf", gguf_raw([gguf_entry("w", (HUGE,), 0, 0)], bytes(32)), id="GGUF tensor of 2^40"
+    ),
+    pytest.param(
+        ".gguf",
+        gguf_raw(pairs=[gguf_pair("a", GGUF_LIST, gguf_list(GGUF_TEXT, HUGE, bytes(500_000)))]),
+        id="GGUF list of 2^40 texts",
+    ),
+    pytest.param(
+        ".gguf",
+        gguf_raw(
+            pairs=[gguf_pair("a", GGUF_LIST, gguf_list(GGUF_LIST, 1) * 50_000)],
+        ),
+        id="GGUF lists 50000 deep",
+    ),
+    pytest.param(
+        ".gguf", gguf_raw(pairs=[gguf_pair("a", GGUF_U32, b"")] * 40_000), id="GGUF pairs"
+    ),
+    pytest.param(
+        ".onnx",
+        onnx_raw(onnx_tensor("w", 7, (HUGE,), proto(7, bytes(500_000)))),
+        id="ONNX list of 2^40 numbers",
+    ),
+    pytest.param(
+        ".onnx", onnx_raw(proto(1, proto(5, proto(6, b"")) * 50_000), tail=b""), id="ONNX nodes"
+    ),
+    pytest.param(
+        ".h5",
+        h5_raw([h5_link(b"w", 2)], [h5_shape(HUGE), F32, h5_plain((1 << 64) - 1, 0)]),
+        id="HDF5 values of 2^40 that nobody wrote",
+    ),
+    pytest.param(
+        ".h5",
+        h5_raw([h5_link(b"w", 2)], [h5_shape(4), F32, h5_chunked(3 * H5_SLOT, 1 << 31)]),
+        id="HDF5 chunk of 2^31 values",
+    ),
 ]
 
 

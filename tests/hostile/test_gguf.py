@@ -48,25 +48,29 @@ CASES = [
     pytest.param(
         one(version=1),
         UnsupportedContentError,
-        "byte 4: is GGUF of version 1, and Ruda reads 2 and 3; convert the model again with a current llama.cpp",
+        "byte 4: is GGUF of version 1, and Ruda reads 2 and 3; convert the model again "
+        "with a current llama.cpp",
         id="version 1",
     ),
     pytest.param(
         one(version=99),
         UnsupportedContentError,
-        "byte 4: is GGUF of version 99, and Ruda reads 2 and 3; convert the model again with a current llama.cpp",
+        "byte 4: is GGUF of version 99, and Ruda reads 2 and 3; convert the model again "
+        "with a current llama.cpp",
         id="version 99",
     ),
     pytest.param(
         one(counts=(HUGE, 0)),
         TruncatedFileError,
-        "byte 8: the header claims 1152921504606846976 tensors, but only 104 bytes follow; the file is damaged or cut short",
+        "byte 8: the header claims 1152921504606846976 tensors, but only 104 bytes follow; "
+        "the file is damaged or cut short",
         id="2^60 tensors",
     ),
     pytest.param(
         one(counts=(1, HUGE)),
         TruncatedFileError,
-        "byte 8: the header claims 1152921504606846976 metadata pairs, but only 104 bytes follow; the file is damaged or cut short",
+        "byte 8: the header claims 1152921504606846976 metadata pairs, but only 104 bytes "
+        "follow; the file is damaged or cut short",
         id="2^60 metadata pairs",
     ),
     pytest.param(
@@ -90,7 +94,8 @@ CASES = [
     pytest.param(
         gguf_raw(pairs=[struct.pack("<Q", HUGE) + bytes(16)]),
         TruncatedFileError,
-        "byte 32: a metadata key needs 1152921504606846976 bytes, but 16 are left; the file is damaged or cut short",
+        "byte 32: a metadata key needs 1152921504606846976 bytes, but 16 are left; the "
+        "file is damaged or cut short",
         id="a key of 2^60 bytes",
     ),
     pytest.param(
@@ -114,25 +119,29 @@ CASES = [
     pytest.param(
         one(gguf_pair("a", TEXT, struct.pack("<Q", HUGE))),
         TruncatedFileError,
-        "byte 45: the value of 'a' needs 1152921504606846976 bytes, but 83 are left; the file is damaged or cut short",
+        "byte 45: the value of 'a' needs 1152921504606846976 bytes, but 83 are left; the "
+        "file is damaged or cut short",
         id="a text of 2^60 bytes",
     ),
     pytest.param(
         one(gguf_pair("a", LIST, gguf_list(U32, HUGE))),
         TruncatedFileError,
-        "byte 37: the value of 'a' claims 1152921504606846976 items, but only 79 bytes follow; the file is damaged or cut short",
+        "byte 37: the value of 'a' claims 1152921504606846976 items, but only 79 bytes "
+        "follow; the file is damaged or cut short",
         id="a list of 2^60 numbers",
     ),
     pytest.param(
         one(gguf_pair("a", LIST, gguf_list(TEXT, HUGE))),
         TruncatedFileError,
-        "byte 37: the value of 'a' claims 1152921504606846976 items, but only 79 bytes follow; the file is damaged or cut short",
+        "byte 37: the value of 'a' claims 1152921504606846976 items, but only 79 bytes "
+        "follow; the file is damaged or cut short",
         id="a list of 2^60 texts",
     ),
     pytest.param(
         one(gguf_pair("a", LIST, gguf_list(LIST, HUGE))),
         TruncatedFileError,
-        "byte 37: the value of 'a' claims 1152921504606846976 items, but only 79 bytes follow; the file is damaged or cut short",
+        "byte 37: the value of 'a' claims 1152921504606846976 items, but only 79 bytes "
+        "follow; the file is damaged or cut short",
         id="a list of 2^60 lists",
     ),
     pytest.param(
@@ -228,19 +237,22 @@ CASES = [
     pytest.param(
         gguf_raw([gguf_entry("w", (2,), 0, 1 << 40)], DATA),
         TruncatedFileError,
-        "byte 96: 'w' ends at byte 1099511627848, but the file has 96 bytes; it is cut short, get it again",
+        "byte 96: 'w' ends at byte 1099511627848, but the file has 96 bytes; it is cut "
+        "short, get it again",
         id="an offset behind the end",
     ),
     pytest.param(
         gguf_raw([gguf_entry("w", (8,), 0, (1 << 64) - 32)], DATA),
         TruncatedFileError,
-        "byte 96: 'w' ends at byte 18446744073709551680, but the file has 96 bytes; it is cut short, get it again",
+        "byte 96: 'w' ends at byte 18446744073709551680, but the file has 96 bytes; it is "
+        "cut short, get it again",
         id="an offset that wraps around",
     ),
     pytest.param(
         gguf_raw([gguf_entry("w", (0,), 0, 1 << 40)], DATA),
         TruncatedFileError,
-        "byte 96: 'w' ends at byte 1099511627840, but the file has 96 bytes; it is cut short, get it again",
+        "byte 96: 'w' ends at byte 1099511627840, but the file has 96 bytes; it is cut "
+        "short, get it again",
         id="an empty tensor behind the end",
     ),
     pytest.param(

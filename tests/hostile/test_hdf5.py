@@ -1,4 +1,4 @@
-"""HDF5 files that are damaged, lie about sizes or point elsewhere, and the sentence that each gets."""
+"""HDF5 files that are damaged, lie or point elsewhere, and the sentence that each gets."""
 
 import struct
 import zlib
@@ -103,7 +103,8 @@ CASES = [
     pytest.param(
         h5_raw(ROOT, [], root=1 << 40),
         TruncatedFileError,
-        "byte 3072: an object header lies at byte 1125899906842624 to 1125899906842628, but the file has 3072 bytes; it is damaged or cut short",
+        "byte 3072: an object header lies at byte 1125899906842624 to 1125899906842628, "
+        "but the file has 3072 bytes; it is damaged or cut short",
         id="the root behind the end",
     ),
     pytest.param(
@@ -133,13 +134,15 @@ CASES = [
     pytest.param(
         h5_raw([h5_message(16, struct.pack("<QQ", 1 << 40, 64))]),
         TruncatedFileError,
-        "byte 2048: an object header lies at byte 1099511627776 to 1099511627840, but the file has 2048 bytes; it is damaged or cut short",
+        "byte 2048: an object header lies at byte 1099511627776 to 1099511627840, but the "
+        "file has 2048 bytes; it is damaged or cut short",
         id="a header that continues behind the end",
     ),
     pytest.param(
         h5_raw([h5_link(b"w", 1 << 40)]),
         TruncatedFileError,
-        "byte 2048: an object header lies at byte 1125899906842624 to 1125899906842628, but the file has 2048 bytes; it is damaged or cut short",
+        "byte 2048: an object header lies at byte 1125899906842624 to 1125899906842628, "
+        "but the file has 2048 bytes; it is damaged or cut short",
         id="a member that points behind the end",
     ),
     pytest.param(
@@ -157,7 +160,8 @@ CASES = [
     pytest.param(
         h5_raw(*([h5_link(b"g", n)] for n in range(2, 202)), [h5_link(b"g", 1)]),
         UnsupportedContentError,
-        "groups are nested deeper than 128 levels, at 'g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/'",
+        "groups are nested deeper than 128 levels, at "
+        "'g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/g/'",
         id="groups 200 deep",
     ),
     pytest.param(
@@ -205,7 +209,8 @@ CASES = [
     pytest.param(
         dataset(h5_shape(4), F32, h5_plain(1 << 40, 16)),
         TruncatedFileError,
-        "byte 3088: 'w' ends at byte 1099511627792, but the file has 3088 bytes; it is cut short, get it again",
+        "byte 3088: 'w' ends at byte 1099511627792, but the file has 3088 bytes; it is cut "
+        "short, get it again",
         id="values behind the end",
     ),
     pytest.param(
@@ -233,7 +238,8 @@ CASES = [
     pytest.param(
         dataset(h5_shape(4), F32, h5_message(8, bytes([4, 3]) + bytes(14))),
         UnsupportedContentError,
-        "byte 2128: 'w' is a virtual dataset, whose values lie in other files; no other file is opened",
+        "byte 2128: 'w' is a virtual dataset, whose values lie in other files; no other "
+        "file is opened",
         id="a virtual dataset",
     ),
     pytest.param(
@@ -310,13 +316,15 @@ CASES = [
     pytest.param(
         in_chunks((chunk(16), 1 << 40)),
         TruncatedFileError,
-        "byte 3128: a chunk of 'w' lies at byte 1099511627776 to 1099511627792, but the file has 3128 bytes; it is damaged or cut short",
+        "byte 3128: a chunk of 'w' lies at byte 1099511627776 to 1099511627792, but the "
+        "file has 3128 bytes; it is damaged or cut short",
         id="a chunk behind the end",
     ),
     pytest.param(
         in_chunks((chunk(1 << 31), DATA)),
         TruncatedFileError,
-        "byte 3072: a chunk of 'w' lies at byte 3072 to 2147486720, but the file has 3128 bytes; it is damaged or cut short",
+        "byte 3072: a chunk of 'w' lies at byte 3072 to 2147486720, but the file has 3128 "
+        "bytes; it is damaged or cut short",
         id="a chunk of 2^31 bytes",
     ),
     pytest.param(
@@ -328,7 +336,8 @@ CASES = [
     pytest.param(
         in_chunks((chunk(16), DATA), steps=[packed(1, 6)]),
         ChecksumError,
-        "byte 3072: a chunk of 'w' cannot be inflated: Error -3 while decompressing data: incorrect header check",
+        "byte 3072: a chunk of 'w' cannot be inflated: Error -3 while decompressing data: "
+        "incorrect header check",
         id="a chunk that does not inflate",
     ),
     pytest.param(

@@ -59,7 +59,8 @@ CASES = [
     pytest.param(
         onnx_raw(W, tail=b""),
         TruncatedFileError,
-        "byte 39: does not say which operators it uses, as every model does at its end; the file is cut short, get it again",
+        "byte 39: does not say which operators it uses, as every model does at its end; "
+        "the file is cut short, get it again",
         id="no operators: cut behind the graph",
     ),
     pytest.param(
@@ -101,7 +102,8 @@ CASES = [
     pytest.param(
         proto(1, 8) + b"\x3a" + varint(1 << 60),
         TruncatedFileError,
-        "byte 2: field 7 of the model has 1152921504606846976 bytes, but 0 are left; the file is damaged or cut short",
+        "byte 2: field 7 of the model has 1152921504606846976 bytes, but 0 are left; the "
+        "file is damaged or cut short",
         id="a graph of 2^60 bytes",
     ),
     pytest.param(
@@ -197,7 +199,8 @@ CASES = [
     pytest.param(
         onnx_raw(onnx_tensor("w", 7, (1 << 40,), proto(7, bytes(9)))),
         OffsetError,
-        "byte 24: 'w' has 9 bytes of values of varying length, which cannot be the 1099511627776 of i64 [1099511627776]",
+        "byte 24: 'w' has 9 bytes of values of varying length, which cannot be the "
+        "1099511627776 of i64 [1099511627776]",
         id="more numbers than bytes",
     ),
     pytest.param(
@@ -251,7 +254,8 @@ CASES = [
     pytest.param(
         beside("nope.bin", offset=0, length=16),
         FileAccessError,
-        "'w' lies in 'nope.bin', which cannot be opened; it belongs beside the model, so get it, too",
+        "'w' lies in 'nope.bin', which cannot be opened; it belongs beside the model, so "
+        "get it, too",
         id="values in a file that is not there",
     ),
     pytest.param(
@@ -263,7 +267,8 @@ CASES = [
     pytest.param(
         beside("a/../../w.bin"),
         HeaderError,
-        "byte 10: 'w' lies in 'a/../../w.bin', which is no plain path within the folder of the model",
+        "byte 10: 'w' lies in 'a/../../w.bin', which is no plain path within the folder of "
+        "the model",
         id="values behind two folders",
     ),
     pytest.param(
@@ -293,7 +298,8 @@ CASES = [
     pytest.param(
         beside("file.onnx", offset=1 << 40, length=16),
         TruncatedFileError,
-        "byte 10: 'w' ends at byte 1099511627792 of file.onnx, which has 89 bytes; that file is cut short or of another model",
+        "byte 10: 'w' ends at byte 1099511627792 of file.onnx, which has 89 bytes; that "
+        "file is cut short or of another model",
         id="values in the model, behind its end",
     ),
     pytest.param(
