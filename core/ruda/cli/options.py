@@ -48,7 +48,11 @@ _OPTIONS = (
         type=click.Choice(["f16", "bf16"]),
         help="Halve the weights of modules that stand it.",
     ),
-    click.option("--cast", metavar="DTYPE", help="Cast every float tensor: f32, f16, bf16, f64."),
+    click.option(
+        "--cast",
+        metavar="DTYPE",
+        help="Cast every float tensor: f32, f16, bf16, f64, f8_e4m3fn, f8_e5m2, int8.",
+    ),
     click.option(
         "--keep",
         multiple=True,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ruda.errors import SettingError
-from ruda.store import CastPolicy, CastScope, KeyRemapper, Recipe
+from ruda.store import Action, CastPolicy, CastScope, KeyRemapper, Recipe
 from ruda.tensor import DType
 
 
@@ -42,7 +42,7 @@ class RecipeFlags:
             half=cast.to.label if cast is not None and halved else None,
             keep=tuple(sorted(cast.keep)) if cast is not None else (),
             cast=cast.to.label if cast is not None and not halved else None,
-            skip=tuple(decision.key for decision in recipe.decide),
+            skip=tuple(d.key for d in recipe.decide if d.action is Action.SKIP),
         )
         effective = replace(recipe, remap=replace(recipe.remap, rules=recipe.remap.active))
         return flags if flags.recipe() == effective else None
@@ -71,7 +71,8 @@ class RecipeFlags:
         if self.half is not None:
             return CastPolicy.half(DType.parse(self.half), keep=self.keep)
         if self.cast is not None:
-            return CastPolicy.every(DType.parse(self.cast), keep=self.keep)
+            name = "i8" if self.cast == "int8" else self.cast
+            return CastPolicy.every(DType.parse(name), keep=self.keep)
         if self.keep and before is None:
             raise SettingError("--keep names modules that a cast leaves out; add --half or --cast")
         if self.keep and before is not None:

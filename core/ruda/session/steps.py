@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ruda.session.wording import counted, listed
-from ruda.store import CastScope, Recipe
+from ruda.store import Action, CastScope, Recipe
 
 
 def step_lines(recipe: Recipe) -> tuple[str, ...]:
@@ -23,9 +23,10 @@ def step_lines(recipe: Recipe) -> tuple[str, ...]:
         chosen = recipe.select
         simple = listed([*chosen.regexes, *chosen.keys])
         lines.append(f"select {simple}" if simple else "select by a filter")
-    if recipe.decide:
-        keys = [decision.key for decision in recipe.decide]
-        lines.append(f"skip {listed(keys)}")
+    for action in Action:
+        keys = [decision.key for decision in recipe.decide if decision.action is action]
+        if keys:
+            lines.append(f"{action.value} {listed(keys)}")
     return tuple(lines)
 
 

@@ -80,7 +80,7 @@ def _identity(source: TensorSource) -> Hashable | None:
     if isinstance(source, CastSource | TransposedSource):
         inner = _identity(source.source)
         step = source.shape if isinstance(source, TransposedSource) else source.after
-        return None if inner is None else (step, inner)
+        return None if inner is None else (type(source), step, inner)
     return None
 
 

@@ -10,10 +10,13 @@ from ruda.store.adapt import IdentityAdapter, with_last_segment
 from ruda.store.containers import counted, infer_containers
 from ruda.store.diff import alternative_key
 from ruda.store.index import TensorIndex
+from ruda.store.int8 import scale_beside
 from ruda.store.recipe import Recipe
+from ruda.store.scales import protected_keys
 from ruda.store.snapshot import TensorSnapshot
 from ruda.store.targets import Target, expected_of
 from ruda.store.transforms import relabelled
+from ruda.store.unscale import unscaled
 
 
 def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None) -> TensorIndex:
@@ -29,6 +32,7 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
     """
     if recipe.is_identity:
         return source
+    source = unscaled(source, recipe)
     plan = recipe.remap.plan(source.snapshots)
     renamed = [
         relabelled(snapshot, change.after, snapshot.containers)
@@ -48,6 +52,7 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
             raise KeyCollisionError(key, both, step=step, path=source.path)
         made[key] = _one_rename(adapted, original)
         origin[key] = original
+    _add_scales(made, source)
     return TensorIndex.of(
         _aliases(made, origin).values(),
         format=source.format,
@@ -62,14 +67,29 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
     )
 
 
+def _add_scales(made: dict[str, TensorSnapshot], source: TensorIndex) -> None:
+    """Put the scale of every tensor that becomes int8 beside it."""
+    for snapshot in tuple(made.values()):
+        scale = scale_beside(snapshot)
+        if scale is None:
+            continue
+        if scale.key in made:
+            both = (snapshot.key, scale.key)
+            raise KeyCollisionError(scale.key, both, step="scale of int8", path=source.path)
+        made[scale.key] = scale
+
+
 def _adapted(
     pairs: Sequence[tuple[TensorSnapshot, TensorSnapshot]], recipe: Recipe
 ) -> tuple[list[tuple[TensorSnapshot, TensorSnapshot]], tuple[str, ...]]:
     """Every tensor that stays, as the file has it and as the adapters make it; idle steps."""
-    adapter, select, skipped = recipe.adapter(), recipe.select, recipe.skipped_keys
+    protected = protected_keys({labelled.key: labelled for _, labelled in pairs})
+    adapter = recipe.adapter(protected) if protected else recipe.adapter()
+    select, skipped = recipe.select, recipe.skipped_keys
     kept: list[tuple[TensorSnapshot, TensorSnapshot]] = []
     failures: list[AdapterError] = []
     unmet = set(skipped)
+    undecided = set(recipe.choices)
     taken = 0
     for original, labelled in pairs:
         failure: AdapterError | None = None
@@ -78,6 +98,7 @@ def _adapted(
         except AdapterError as error:
             adapted, failure = labelled, error
         is_taken = select.matches(adapted.key, adapted.containers)
+        undecided.discard(adapted.key)
         taken += is_taken
         if skipped and not skipped.isdisjoint(names := (adapted.key, original.key, labelled.key)):
             unmet.difference_update(names)
@@ -90,7 +111,13 @@ def _adapted(
     if failures:
         more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
         raise AdapterError(f"{failures[0]}{more}")
-    idle = [f"no tensor has the key {key!r} of a decision" for key in sorted(unmet)]
+    idle = [f"no tensor has the key {key!r} of a decision" for key in sorted(unmet | undecided)]
+    if protected and recipe.cast is not None:
+        first = next(iter(protected))
+        idle.append(
+            f"{counted(len(protected), 'tensor')} that are scaled, or are scales, keep their "
+            f"element type: {first!r} means nothing without {protected[first]!r}"
+        )
     if pairs and not taken:
         idle.insert(0, "the filter takes none of the keys")
     return kept, tuple(idle)

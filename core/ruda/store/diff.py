@@ -24,6 +24,7 @@ from ruda.store.remap import Collision
 from ruda.store.snapshot import TensorSnapshot, kind_of
 from ruda.store.targets import Target, expected_of
 from ruda.store.transforms import relabelled
+from ruda.store.unscale import unscaled
 from ruda.tensor import DType, Kind
 
 HARMLESS = frozenset({"num_batches_tracked"})
@@ -46,6 +47,7 @@ def diff(
     Raises RecipeError for a pattern that takes exponential time on these keys.
     """
     recipe = Recipe() if recipe is None else recipe
+    source = unscaled(source, recipe)
     adapter = recipe.adapter()
     expected = expected_of(target, needs_kinds=not isinstance(adapter, IdentityAdapter))
     run = _Diff(source, expected.params, recipe, adapter, monitor)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from ruda.errors import AdapterError, DTypeError, MissingExtraError, SettingError
 from ruda.store.adapt import KNOWN_KINDS, Chaining, IdentityAdapter, module_kinds
 from ruda.store.dequantize import dequantize
+from ruda.store.int8 import int8_per_channel
 from ruda.store.snapshot import TensorSnapshot
 from ruda.store.transforms import cast_to
 from ruda.tensor import DType, Kind
@@ -36,6 +37,9 @@ HALF_MODULES = frozenset(
 HALVES = (DType.F16, DType.BF16)
 CASTABLE = (DType.F64, DType.F32, DType.FLEX32, DType.F16, DType.BF16)
 """Floats that carry their own scale. fp8 is left out: it means nothing without its scales."""
+
+CAST_TARGETS = (*CASTABLE, DType.F8_E4M3FN, DType.F8_E5M2, DType.I8)
+"""What floats can be cast to; i8 with one scale per channel, as ``int8_per_channel``."""
 
 
 def _checked_kind(name: str, modules: frozenset[str]) -> str:
@@ -119,7 +123,8 @@ class FloatCastAdapter(Chaining):
     """Every f64, f32, f16 and bf16 tensor to one float dtype, whatever module owns it.
 
     Blocks of GGML and quantized tensors of PyTorch are dequantised on the way: they are floats in
-    little room.
+    little room. To i8 go tensors of two and more axes, with one scale per channel, which
+    ``convert`` puts beside them.
     """
 
     to: DType = DType.F32
@@ -127,8 +132,8 @@ class FloatCastAdapter(Chaining):
     """Kinds of module whose tensors stay as they are."""
 
     def __post_init__(self) -> None:
-        if self.to not in CASTABLE:
-            names = ", ".join(str(dtype) for dtype in CASTABLE)
+        if self.to not in CAST_TARGETS:
+            names = ", ".join(str(dtype) for dtype in CAST_TARGETS)
             raise SettingError(f"floats can be cast to {names}, not to {self.to}")
 
     @property
@@ -147,7 +152,8 @@ class FloatCastAdapter(Chaining):
         if any(k in self.keep for k in module_kinds(snapshot)):
             return snapshot
         try:
-            return cast_to(dequantize(snapshot) if packed else snapshot, self.to)
+            plain = dequantize(snapshot) if packed else snapshot
+            return int8_per_channel(plain) if self.to is DType.I8 else cast_to(plain, self.to)
         except (DTypeError, MissingExtraError) as error:
             raise AdapterError(str(error), key=snapshot.key) from error
 

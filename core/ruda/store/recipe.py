@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from ruda.errors import RecipeError, SettingError
-from ruda.store.adapt import ModuleAdapter, adapter_named, chain
+from ruda.store.adapt import IdentityAdapter, ModuleAdapter, adapter_named, chain
+from ruda.store.decided import Choice, DecidedCast
 from ruda.store.half import HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter
 from ruda.store.remap import KeyRemapper, RemapRule
 from ruda.store.select import PathFilter
@@ -77,14 +78,31 @@ class Action(Enum):
 
     SKIP = "skip"
     """Leave it out: the target keeps its value, a converted file lacks it."""
+    KEEP = "keep"
+    """Keep its element type, whatever the cast of the recipe says."""
+    CAST = "cast"
+    """Another element type than the cast of the recipe says."""
+    CLAMP = "clamp"
+    """As ``CAST``, and values that do not fit become the largest that do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What to do with one tensor, by its key in the target (or in the file, if none takes it)."""
+    """What to do with one tensor, by its key in the target (or in the file, if none takes it).
+
+    Raises RecipeError unless ``to`` is a float for ``CAST`` and ``CLAMP``, and absent elsewhere.
+    """
 
     key: str
     action: Action = Action.SKIP
+    to: DType | None = None
+
+    def __post_init__(self) -> None:
+        casts = self.action in (Action.CAST, Action.CLAMP)
+        if casts and (self.to is None or not self.to.is_float):
+            raise RecipeError(f"{self.action.value} needs a float to cast to", step="decide")
+        if not casts and self.to is not None:
+            raise RecipeError(f"{self.action.value} casts to nothing", step="decide")
 
 
 Adaptation = str | ModuleAdapter
@@ -127,10 +145,23 @@ class Recipe:
         """Keys that are decided to be left out."""
         return frozenset(d.key for d in self.decide if d.action is Action.SKIP)
 
-    def adapter(self) -> ModuleAdapter:
-        """All adapters and the cast as one."""
+    @property
+    def choices(self) -> dict[str, Choice]:
+        """The element types that are decided for single tensors, by key."""
+        return {
+            d.key: Choice(d.to, d.action is Action.CLAMP)
+            for d in self.decide
+            if d.action is not Action.SKIP
+        }
+
+    def adapter(self, protected: Iterable[str] = ()) -> ModuleAdapter:
+        """All adapters and the cast as one; ``protected`` tensors keep their element type."""
         adapters = [adapter_named(a) if isinstance(a, str) else a for a in self.adapt]
-        if self.cast is not None:
+        choices = {key: Choice() for key in protected} | self.choices
+        if choices:
+            inner = IdentityAdapter() if self.cast is None else self.cast.adapter()
+            adapters.append(DecidedCast(inner, choices))
+        elif self.cast is not None:
             adapters.append(self.cast.adapter())
         return chain(adapters)
 
@@ -162,8 +193,13 @@ class Recipe:
 
     def with_skip(self, *keys: str) -> Recipe:
         """With the decision to leave these tensors out."""
+        return self.with_decision(*(Decision(key) for key in keys))
+
+    def with_decision(self, *decisions: Decision) -> Recipe:
+        """With these decisions, instead of others about the same tensors."""
+        keys = {decision.key for decision in decisions}
         kept = tuple(d for d in self.decide if d.key not in keys)
-        return replace(self, decide=(*kept, *(Decision(key) for key in keys)))
+        return replace(self, decide=(*kept, *decisions))
 
     def without_decision(self, *keys: str) -> Recipe:
         """Without the decisions about these tensors."""

@@ -78,7 +78,7 @@ def recipe_to_data(recipe: Recipe) -> dict[str, Any]:
     if recipe.cast is not None:
         data["cast"] = _cast_data(recipe.cast)
     if recipe.decide:
-        data["decide"] = [{"key": d.key, "action": d.action.value} for d in recipe.decide]
+        data["decide"] = [_decision_data(decision) for decision in recipe.decide]
     return data
 
 
@@ -114,6 +114,13 @@ def _cast_data(cast: CastPolicy) -> dict[str, Any]:
         data["keep"] = sorted(cast.keep)
     if cast.add:
         data["add"] = sorted(cast.add)
+    return data
+
+
+def _decision_data(decision: Decision) -> dict[str, Any]:
+    data: dict[str, Any] = {"key": decision.key, "action": decision.action.value}
+    if decision.to is not None:
+        data["to"] = str(decision.to)
     return data
 
 
@@ -323,10 +330,7 @@ def _read_remap(reader: _Reader, root: Mapping[str, Any]) -> KeyRemapper:
 def _read_cast(reader: _Reader, value: Any) -> CastPolicy:
     place: Place = ("cast",)
     table = reader.table(value, place, ("to", "scope", "keep", "add"))
-    try:
-        to = DType.parse(reader.needed(table, "to", place))
-    except DTypeError as error:
-        raise reader.refuse((*place, "to"), str(error)) from None
+    to = _read_dtype(reader, table, place)
     scope = reader.typed(table, "scope", str, place)
     scopes = {member.value: member for member in CastScope}
     if scope is not None and scope not in scopes:
@@ -344,14 +348,26 @@ def _read_decisions(reader: _Reader, value: Any) -> tuple[Decision, ...]:
     actions = {member.value: member for member in Action}
     for at, entry in enumerate(reader.tables(value, ("decide",))):
         place: Place = ("decide", at)
-        table = reader.table(entry, place, ("key", "action"))
+        table = reader.table(entry, place, ("key", "action", "to"))
         action = reader.needed(table, "action", place)
         if action not in actions:
             raise reader.refuse(
                 (*place, "action"), f"expected {' or '.join(actions)}, found {action!r}"
             )
-        found.append(Decision(reader.needed(table, "key", place), actions[action]))
+        key = reader.needed(table, "key", place)
+        to = None if "to" not in table else _read_dtype(reader, table, place)
+        try:
+            found.append(Decision(key, actions[action], to))
+        except RecipeError as error:
+            raise reader.refuse(place, str(error)) from None
     return tuple(found)
+
+
+def _read_dtype(reader: _Reader, table: Mapping[str, Any], place: Place) -> DType:
+    try:
+        return DType.parse(reader.needed(table, "to", place))
+    except DTypeError as error:
+        raise reader.refuse((*place, "to"), str(error)) from None
 
 
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([\w.\"'-]+)\s*\]\]?")

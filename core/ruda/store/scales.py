@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 
-from ruda.store.index import TensorIndex
+from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import DType
 
-FP8 = frozenset(
-    {DType.F8_E4M3FN, DType.F8_E5M2, DType.F8_E4M3FNUZ, DType.F8_E5M2FNUZ, DType.F4_E2M1}
-)
+FLOAT8 = frozenset({DType.F8_E4M3FN, DType.F8_E5M2, DType.F8_E4M3FNUZ, DType.F8_E5M2FNUZ})
+FP8 = FLOAT8 | {DType.F4_E2M1}
 """Floats so short that most files scale them."""
 
 _SUFFIXES = ("_scale_inv", "_scale", ".scale_weight", ".scale", ".weight_scale")
@@ -29,10 +28,23 @@ def scale_key(key: str, keys: Container[str]) -> str | None:
     return None
 
 
-def scale_of(key: str, index: TensorIndex) -> str | None:
+def scale_of(key: str, index: Mapping[str, TensorSnapshot]) -> str | None:
     """Key of the scale of a short float or an 8-bit integer; None for any other tensor."""
     snapshot = index.get(key)
     if snapshot is None or (snapshot.dtype not in FP8 and snapshot.dtype is not DType.I8):
         return None
     found = scale_key(key, index)
     return found if found is not None and index[found].dtype.is_float else None
+
+
+def protected_keys(index: Mapping[str, TensorSnapshot]) -> dict[str, str]:
+    """Tensors that need a scale, with its key, and the scales: neither is cast by itself.
+
+    A cast of the values loses the scale; one of the scale loses what it multiplies.
+    """
+    found: dict[str, str] = {}
+    for key in index:
+        scale = scale_of(key, index)
+        if scale is not None:
+            found[key] = found[scale] = scale
+    return found

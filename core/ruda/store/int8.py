@@ -1,0 +1,184 @@
+"""int8 with one scale per channel: written beside the tensor, and multiplied in again when read.
+
+A channel is one index of axis 0. ``value ≈ scale × whole number``, with the scale such that the
+largest of the channel becomes 127. The scale of ``w`` is the tensor ``w_scale`` in f32, of shape
+``[channels, 1, …]``, so that a plain product gives the values back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ruda.errors import AdapterError
+from ruda.store.blocks import Array, source_blocks
+from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource
+from ruda.tensor import DType, cast
+
+LARGEST = 127
+SUFFIX = "_scale"
+_RUN = 1 << 20
+
+
+class ChannelScales:
+    """The scales of one tensor, found in one pass over its values when they are first asked for."""
+
+    def __init__(self, snapshot: TensorSnapshot) -> None:
+        self.key = snapshot.key
+        self.source = snapshot.source
+        self.dtype = snapshot.dtype
+        self.channels = snapshot.shape[0]
+        self.width = snapshot.numel // max(self.channels, 1)
+        self._found: Array | None = None
+        self._lock = threading.Lock()
+
+    def get(self) -> Array:
+        """One f32 per channel; 1.0 for a channel of zeros. Raises AdapterError for NaN and Inf."""
+        with self._lock:
+            if self._found is None:
+                self._found = self._search()
+            return self._found
+
+    def values(self) -> Iterator[tuple[int, Array]]:
+        """Runs of values in f32 with the offset of the first, as long as whole channels allow."""
+        run = max(1, _RUN // self.width) * self.width if self.width <= _RUN else _RUN
+        at = 0
+        for block in source_blocks(self.source, self.dtype.carrier, run):
+            wide, _ = cast(block, self.dtype, DType.F32)
+            yield at, wide
+            at += wide.size
+
+    def channels_of(self, at: int, size: int) -> Array:
+        """Channel of every value of a run."""
+        return np.arange(at, at + size) // self.width
+
+    def _search(self) -> Array:
+        largest = np.zeros(self.channels, np.float32)
+        for at, values in self.values():
+            size = np.abs(values)
+            if not np.isfinite(size).all():
+                raise AdapterError("holds NaN or infinite values, which int8 cannot", key=self.key)
+            for first, channel in self.pieces(at, values.size):
+                part = size[first : first + self.width - (at + first) % self.width]
+                largest[channel] = max(largest[channel], part.max(initial=0.0))
+        scales = largest / np.float32(LARGEST)
+        # A channel so small that its scale would vanish keeps the smallest scale there is.
+        tiny = np.float32(np.finfo(np.float32).tiny)
+        scales = np.where(largest == 0, np.float32(1), np.maximum(scales, tiny))
+        return scales.astype("<f4")
+
+    def pieces(self, at: int, size: int) -> Iterator[tuple[int, int]]:
+        """Where in a run every channel begins, and which it is."""
+        first = 0
+        while first < size:
+            yield first, (at + first) // self.width
+            first += self.width - (at + first) % self.width
+
+
+class Int8Source:
+    """Whole numbers of a tensor in the scale of their channel."""
+
+    def __init__(self, scales: ChannelScales, shape: tuple[int, ...]) -> None:
+        self.scales = scales
+        self.shape = shape
+        self.peak_bytes = 16 * _RUN
+        """Memory that streaming needs."""
+
+    def read(self) -> Array:
+        """All whole numbers."""
+        parts = [np.frombuffer(bytes(piece), np.int8) for piece in self.stream(_RUN)]
+        return (np.concatenate(parts) if parts else np.zeros(0, np.int8)).reshape(self.shape)
+
+    def stream(self, size: int) -> Iterator[memoryview]:
+        """Whole numbers in pieces of at most ``size``."""
+        found = self.scales.get()
+        for at, values in self.scales.values():
+            scale = found[self.scales.channels_of(at, values.size)]
+            whole = np.rint(values / scale).clip(-LARGEST, LARGEST).astype(np.int8)
+            for start in range(0, whole.size, size):
+                yield whole[start : start + size].view(np.uint8).data
+
+
+class _ScaleSource:
+    def __init__(self, scales: ChannelScales, shape: tuple[int, ...]) -> None:
+        self.scales = scales
+        self.shape = shape
+
+    def read(self) -> Array:
+        return self.scales.get().reshape(self.shape)
+
+
+class _ProductSource:
+    """f32 values of whole numbers times the scales of their channels."""
+
+    def __init__(self, whole: TensorSource, scale: TensorSnapshot, shape: tuple[int, ...]) -> None:
+        self.whole = whole
+        self.scale = scale
+        self.shape = shape
+        self.width = int(np.prod(shape[1:], dtype=np.int64))
+
+    def read(self) -> Array:
+        parts = [np.frombuffer(bytes(piece), "<f4") for piece in self.stream(4 * _RUN)]
+        return (np.concatenate(parts) if parts else np.zeros(0, "<f4")).reshape(self.shape)
+
+    def stream(self, size: int) -> Iterator[memoryview]:
+        scales, _ = cast(self.scale.read().reshape(-1), self.scale.dtype, DType.F32)
+        at = 0
+        for block in source_blocks(self.whole, np.dtype(np.int8), max(1, size // 4)):
+            with np.errstate(all="ignore"):
+                values = block * scales[np.arange(at, at + block.size) // self.width]
+            at += block.size
+            yield np.ascontiguousarray(values, "<f4").view(np.uint8).data
+
+
+def int8_per_channel(snapshot: TensorSnapshot) -> TensorSnapshot:
+    """A float tensor of two or more axes in int8; any other is left as it is."""
+    if not snapshot.dtype.is_float or len(snapshot.shape) < 2 or not snapshot.numel:
+        return snapshot
+    return replace(
+        snapshot,
+        dtype=DType.I8,
+        nbytes=snapshot.numel,
+        source=Int8Source(ChannelScales(snapshot), snapshot.shape),
+        origin=None if snapshot.origin is None else Origin(snapshot.origin.path),
+        trail=(*snapshot.trail, "cast int8 per channel"),
+        scheme=None,
+    )
+
+
+def scale_beside(snapshot: TensorSnapshot) -> TensorSnapshot | None:
+    """The scale that belongs to a tensor made by ``int8_per_channel``; None for any other."""
+    source: Any = snapshot.source
+    if not isinstance(source, Int8Source):
+        return None
+    shape = scale_shape(snapshot.shape)
+    return TensorSnapshot(
+        key=snapshot.key + SUFFIX,
+        dtype=DType.F32,
+        shape=shape,
+        nbytes=4 * shape[0],
+        source=_ScaleSource(source.scales, shape),
+        origin=snapshot.origin,
+        trail=("scale of int8",),
+    )
+
+
+def scale_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Shape of the scale of a tensor: its channels, and 1 along every other axis."""
+    return (*shape[:1], *(1 for _ in shape[1:]))
+
+
+def with_scale(snapshot: TensorSnapshot, scale: TensorSnapshot) -> TensorSnapshot:
+    """The f32 values of an int8 tensor and its scale; the trail says ``scale w_scale``."""
+    return replace(
+        snapshot,
+        dtype=DType.F32,
+        nbytes=4 * snapshot.numel,
+        source=_ProductSource(snapshot.source, scale, snapshot.shape),
+        origin=None if snapshot.origin is None else Origin(snapshot.origin.path),
+        trail=(*snapshot.trail, f"scale {scale.key}"),
+    )

@@ -1,0 +1,45 @@
+"""Multiplying scales in again, where a recipe asks for plain floats."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+
+from ruda.store.half import CASTABLE
+from ruda.store.index import TensorIndex
+from ruda.store.int8 import SUFFIX, scale_shape, with_scale
+from ruda.store.recipe import CastScope, Recipe
+from ruda.store.scales import FLOAT8, scale_of
+from ruda.store.snapshot import TensorSnapshot
+from ruda.store.transforms import cast_to
+from ruda.tensor import DType
+
+
+def unscaled(source: TensorIndex, recipe: Recipe) -> TensorIndex:
+    """The source with int8 tensors in f32 if the recipe casts floats to a plain float.
+
+    A scale per channel is multiplied in and goes; an 8-bit float without a scale is cast as it
+    is. With no such tensor, or no such cast, it is the source itself.
+    """
+    to = None if recipe.cast is None else recipe.cast.to
+    if to is None or to not in CASTABLE or recipe.cast is None or recipe.cast.keep:
+        return source
+    if recipe.cast.scope is not CastScope.ALL:
+        return source
+    changed: dict[str, TensorSnapshot] = {}
+    gone: set[str] = set()
+    for key, snapshot in source.items():
+        if snapshot.dtype is not DType.I8 and snapshot.dtype not in FLOAT8:
+            continue
+        name = scale_of(key, source)
+        if name is None and snapshot.dtype in FLOAT8:
+            changed[key] = cast_to(snapshot, to)
+        elif name == key + SUFFIX and snapshot.dtype is DType.I8:
+            scale = source[name]
+            if scale.shape == scale_shape(snapshot.shape):
+                changed[key] = with_scale(snapshot, scale)
+                gone.add(name)
+    if not changed:
+        return source
+    kept = {key: changed.get(key, s) for key, s in source.items() if key not in gone}
+    return replace(source, snapshots=MappingProxyType(kept))
