@@ -81,6 +81,25 @@ def gguf() -> bytes:
     return head + bytes(-len(head) % 32) + bytes(32 + 34)
 
 
+def hdf5() -> tuple[bytes, ...]:
+    """Files in the old and the new layout, with the ways that values are stored."""
+    import h5py
+
+    made = []
+    for version in ("earliest", "latest"):
+        out = io.BytesIO()
+        with h5py.File(out, "w", libver=version) as file:
+            file.attrs["layer_names"] = ["a", "b"]
+            for key, array in ARRAYS.items():
+                file.create_dataset(f"model/{key}", data=array)
+            grid = np.arange(24, dtype=">f4").reshape(4, 6)
+            file.create_dataset("packed", data=grid, chunks=(2, 3), compression=4, shuffle=True)
+            file.create_dataset("summed", data=grid, chunks=(3, 4), fletcher32=True)
+            file["again"] = file["packed"]
+        made.append(out.getvalue())
+    return tuple(made)
+
+
 def onnx() -> bytes:
     def field(number: int, raw: bytes) -> bytes:
         return bytes([number << 3 | 2, len(raw)]) + raw

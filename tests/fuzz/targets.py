@@ -21,6 +21,7 @@ from ruda.errors import RudaError
 from ruda.store import TensorIndex, dequantize, open_store
 from ruda.store.bytefile import MemoryFile
 from ruda.store.formats.gguf import GgufFormat
+from ruda.store.formats.hdf5 import Hdf5Format
 from ruda.store.formats.numpy_files import NumpyFormat
 from ruda.store.formats.onnx import OnnxFormat
 from ruda.store.formats.pytorch import PytorchFormat
@@ -142,6 +143,7 @@ TARGETS = {
     "npy-header": Target(array_header, tuple(raw[10:128] for raw in seeds.NPY)),
     "npz": Target(whole(NumpyFormat()), (seeds.npz(deflate=False), seeds.npz(deflate=True))),
     "gguf": Target(whole(GgufFormat()), (seeds.gguf(),)),
+    "hdf5": Target(whole(Hdf5Format()), seeds.hdf5()),
     "onnx": Target(whole(OnnxFormat()), (seeds.onnx(),)),
     "sharded": Target(beside("m.index.json", seeds.SHARDS), (seeds.MAP.encode(),)),
     "distributed": Target(beside(".metadata", seeds.RANKS), (seeds.METADATA,)),

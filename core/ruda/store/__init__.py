@@ -11,6 +11,7 @@ from ruda.store.adapt import (
 )
 from ruda.store.aliases import Aliases
 from ruda.store.applying import apply
+from ruda.store.blocks import blocks
 from ruda.store.bytefile import ByteFile
 from ruda.store.check import check
 from ruda.store.check_report import RULES, CheckReport, Finding, Severity, to_sarif
@@ -129,6 +130,7 @@ __all__ = [
     "alternative_key",
     "apply",
     "available_formats",
+    "blocks",
     "check",
     "collect",
     "compact_indices",

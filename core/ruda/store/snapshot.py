@@ -167,22 +167,6 @@ class TensorSnapshot:
         else:
             yield from _pieces(self._typed(), size)
 
-    def blocks(self, size: int = CHUNK_BYTES) -> Iterator[np.ndarray[Any, Any]]:
-        """The values in row-major order along one axis, in pieces of at most about ``size`` bytes.
-
-        In the carrier dtype; packed and quantized ones as bytes. A piece is valid until the next
-        is asked for.
-        """
-        carrier = self.dtype.carrier
-        rest = b""
-        for piece in self.chunks(size):
-            raw = memoryview(rest + bytes(piece)) if rest else piece
-            whole = len(raw) - len(raw) % carrier.itemsize
-            rest = bytes(raw[whole:])
-            if whole:
-                values = np.frombuffer(raw[:whole], carrier)
-                yield values if values.flags.aligned else values.copy()
-
     def sha256(self) -> str:
         """Hex digest of the row-major little-endian bytes."""
         digest = hashlib.sha256()

@@ -110,6 +110,7 @@ def scan_tensor(
 
     Raises DTypeError where the dtype has no order, the StoreError of the file, Cancelled.
     """
+    from ruda.store import blocks
     from ruda.tensor import stats, stream_stats
 
     if not snapshot.dtype.is_ordered:
@@ -117,7 +118,9 @@ def scan_tensor(
     monitor.check()
     if snapshot.nbytes <= KEPT_BYTES:
         return stats(snapshot.read(), snapshot.dtype, bins=bins, monitor=monitor)
-    return stream_stats(snapshot.blocks, snapshot.numel, snapshot.dtype, bins=bins, monitor=monitor)
+    return stream_stats(
+        lambda: blocks(snapshot), snapshot.numel, snapshot.dtype, bins=bins, monitor=monitor
+    )
 
 
 def values_page(
