@@ -23,7 +23,7 @@ SWITCH_INTERVAL = 0.0005
 """Seconds of one turn of a Python thread; Python's own default is ten times that."""
 GARBAGE_THRESHOLDS = (50_000, 20, 500)
 """New objects until Python looks for cycles among the young; and how seldom among all."""
-SETTLE_LIMIT = 20_000
+SETTLE_LIMIT = 120_000
 """Milliseconds that ``settle`` waits for jobs at most."""
 
 
