@@ -35,3 +35,11 @@ def test_broken_bytes_are_read_or_refused(name):
     target, dice = targets.TARGETS[name], random.Random(0)
     for _ in range(200):
         targets.attempt(target, fuzz.mutate(dice, list(target.seeds)))
+
+
+def test_what_is_no_error_of_ruda_is_a_fault():
+    def broken(raw):
+        raise ValueError(raw)
+
+    with pytest.raises(ValueError, match="abc"):
+        targets.attempt(targets.Target(broken, ()), b"abc")

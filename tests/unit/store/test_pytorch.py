@@ -16,6 +16,7 @@ from ruda.tensor import DType
 from ruda.testing import counted_reads
 from ruda.testing.file_bytes import (
     APPENDS,
+    BUILD,
     DICT,
     FALSE,
     LIST,
@@ -425,3 +426,16 @@ def test_a_tensor_made_of_others_is_listed_by_its_parts(tmp_path):
             "a tensor of the class torch.my.Pair has no values of its own; its parts are listed "
             "below it",
         )
+
+
+@pytest.mark.parametrize("legacy", [False, True], ids=["plain pickle", "legacy"])
+def test_values_in_a_numpy_array_are_found_in_every_container(tmp_path, legacy):
+    dtype = call("numpy.dtype", text("f4"), FALSE, FALSE)
+    empty = call("numpy.core.multiarray._reconstruct", name("numpy.ndarray"), NONE, NONE)
+    octets = call("_codecs.encode", text(FOUR.tobytes().decode("latin1")), text("latin1"))
+    array = empty + group(number(1), group(number(4)), dtype, FALSE, octets) + BUILD
+    fields = array, name("torch.bfloat16"), text("xla:0"), FALSE
+    state = script(table({"w": call("torch._utils._rebuild_device_tensor_from_numpy", *fields)}))
+    with opened(tmp_path, torch_legacy_raw(state) if legacy else state) as index:
+        assert index["w"].dtype is DType.BF16
+        assert index["w"].read().tolist() == [0, 1, 2, 3]

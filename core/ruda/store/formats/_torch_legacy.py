@@ -61,6 +61,7 @@ def read_legacy(file: ByteFile, limit: int, monitor: Monitor) -> dict[str, Any]:
     def make(raw: bytes, at: int) -> PickleMachine:
         builder.storages.clear()
         builder.notes.clear()
+        builder.arrays.clear()
         builder.machine = PickleMachine(
             raw,
             base=at,
@@ -91,11 +92,18 @@ def read_legacy(file: ByteFile, limit: int, monitor: Monitor) -> dict[str, Any]:
         notes.append(f"{file.size - end} bytes follow the last storage")
     return {
         "root": root,
-        "storages": storages,
+        "storages": {**storages, **held(builder, file)},
         "container": "legacy",
         "work": machine.work,
         "foreign": tuple(machine.foreign),
         "notes": notes,
+    }
+
+
+def held(builder: TorchBuilder, file: ByteFile) -> dict[str, PlainBytes]:
+    """The values that are in the pickle itself, where a pickle has such."""
+    return {
+        key: EmbeddedBytes(MemoryFile(raw, file.path), 0) for key, raw in builder.arrays.items()
     }
 
 

@@ -23,14 +23,14 @@ from ruda.errors import (
     UnknownFormatError,
 )
 from ruda.progress import SILENT, Monitor
-from ruda.store.bytefile import ByteFile, MemoryFile
+from ruda.store.bytefile import ByteFile
 from ruda.store.format import taken
 from ruda.store.formats._pickle import PickleMachine
 from ruda.store.formats._tar import is_tar
-from ruda.store.formats._torch_legacy import EmbeddedStorages, is_legacy, read_legacy, run_at
+from ruda.store.formats._torch_legacy import EmbeddedStorages, held, is_legacy, read_legacy, run_at
 from ruda.store.formats._torch_quantized import TorchQuantized
 from ruda.store.formats._torch_rebuild import SparseRef, StorageRef, TensorRef, TorchBuilder
-from ruda.store.formats._torch_source import EmbeddedBytes, MemberBytes, StorageBytes, ViewSource
+from ruda.store.formats._torch_source import MemberBytes, StorageBytes, ViewSource
 from ruda.store.formats._torch_sparse import SparseSource
 from ruda.store.formats._torch_tar import read_tar
 from ruda.store.formats._torch_tree import Walk, segment
@@ -140,7 +140,7 @@ class PytorchFormat:
             root,
             {
                 **_members(archive, prefix, builder.storages),
-                **{key: _held(raw, file) for key, raw in builder.arrays.items()},
+                **held(builder, file),
             },
             "zip",
             machine.work,
@@ -157,6 +157,7 @@ class PytorchFormat:
 
         def make(raw: bytes, at: int) -> PickleMachine:
             embedded.places.clear()
+            builder.arrays.clear()
             machine = PickleMachine(
                 raw, base=at, rebuild=builder.table(), known=builder.known, monitor=monitor
             )
@@ -173,12 +174,13 @@ class PytorchFormat:
         if not isinstance(root, (dict, list, tuple)):
             raise UnknownFormatError("is a pickle without tensors, no PyTorch file", offset=0)
         return Checkpoint(
-            root, embedded.places, "pickle", machine.work, tuple(machine.foreign), builder.notes
+            root,
+            {**embedded.places, **held(builder, file)},
+            "pickle",
+            machine.work,
+            tuple(machine.foreign),
+            builder.notes,
         )
-
-
-def _held(raw: bytes, file: ByteFile) -> EmbeddedBytes:
-    return EmbeddedBytes(MemoryFile(raw, file.path), 0)
 
 
 def below(root: Any, key: str, path: Place) -> Any:
