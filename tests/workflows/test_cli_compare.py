@@ -142,3 +142,23 @@ def test_diff_does_not_replace_weights_by_a_report(ruda, file):
     assert code == 2
     assert "ends in .html or .htm" in err
     assert a.read_bytes() == before
+
+
+def test_convert_reports_what_the_casts_do_before_writing(ruda, file, tmp_path):
+    a = file("a.safetensors", w=np.array([1e6, 1], "f4"), n=np.arange(2))
+    out = tmp_path / "out.safetensors"
+    code, said, _ = ruda("convert", a, out, "--cast", "f16", "--report", "--dry-run")
+    assert code == 1
+    assert "overflow 1" in said
+    assert not out.exists()
+    assert ruda("convert", a, out, "--cast", "bf16", "--report")[0] == 0
+    assert out.exists()
+
+
+@pytest.mark.parametrize("name", ["f8_e4m3fn", "f8_e5m2", "int8"])
+def test_convert_to_eight_bits_and_back(ruda, file, tmp_path, name):
+    a = file("a.safetensors", w=np.arange(6, dtype="f4").reshape(2, 3))
+    short, back = tmp_path / "short.safetensors", tmp_path / "back.safetensors"
+    assert ruda("convert", a, short, "--cast", name, "--verify")[0] == 0
+    assert ruda("convert", short, back, "--cast", "f32")[0] == 0
+    assert ruda("compare", a, back, "--values", "--atol", "0.1")[0] == 0

@@ -57,6 +57,13 @@ from ruda.store.remap import (
     RemapRule,
     compact_indices,
 )
+from ruda.store.report import (
+    CastErrors,
+    ConversionReport,
+    ConversionRow,
+    conversion_report,
+    describe,
+)
 from ruda.store.result import ApplyIssue, ApplyResult, MissingParam
 from ruda.store.select import PathFilter
 from ruda.store.sharding import parse_size
@@ -73,6 +80,7 @@ __all__ = [
     "ApplyResult",
     "ArraySource",
     "ByteFile",
+    "CastErrors",
     "CastPolicy",
     "CastScope",
     "Cause",
@@ -81,6 +89,8 @@ __all__ = [
     "Collision",
     "CompareReport",
     "CompareRow",
+    "ConversionReport",
+    "ConversionRow",
     "Coverage",
     "Decision",
     "DiffReport",
@@ -135,8 +145,10 @@ __all__ = [
     "collect",
     "compact_indices",
     "compare",
+    "conversion_report",
     "convert",
     "dequantize",
+    "describe",
     "diff",
     "diff_to_csv",
     "diff_to_html",

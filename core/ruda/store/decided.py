@@ -25,7 +25,7 @@ class ClampedSource(CastSource):
 
     def read(self) -> Array:
         """The values after the cast."""
-        values, self.counts = self._clamped(self.source.read())
+        values, self.counts = self.clamped(self.source.read())
         return values
 
     def stream(self, size: int) -> Iterator[memoryview]:
@@ -33,12 +33,13 @@ class ClampedSource(CastSource):
         total = CastCounts()
         step = max(1, size // max(self.before.itemsize, self.after.itemsize))
         for block in source_blocks(self.source, self.before.carrier, step):
-            values, counts = self._clamped(block)
+            values, counts = self.clamped(block)
             total += counts
             yield values.reshape(-1).view(np.uint8).data
         self.counts = total
 
-    def _clamped(self, values: Array) -> tuple[Array, CastCounts]:
+    def clamped(self, values: Array) -> tuple[Array, CastCounts]:
+        """Values of the dtype before in the dtype after."""
         out, counts = cast(values, self.before, self.after)
         if not counts.overflow:
             return out, counts

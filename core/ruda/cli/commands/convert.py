@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from ruda.cli.options import RecipeWords, recipe_of, recipe_options
-from ruda.cli.program import FINE, REFUSED
+from ruda.cli.program import FINDINGS, FINE, REFUSED
 from ruda.cli.terminal import monitor, say, table, warn
 
 if TYPE_CHECKING:
     from ruda.progress import Monitor
     from ruda.session import SavedPage, SaveOptions, SavePlanPage, TargetChoice
-    from ruda.store import MetadataEdit, Target
+    from ruda.store import MetadataEdit, Recipe, Target, TensorIndex
 
 
 class SaveWords(RecipeWords):
@@ -51,12 +51,14 @@ class SaveWords(RecipeWords):
 @click.option("--owner", "owners", multiple=True, metavar="KEY", help="Key that owns such values.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it is there.")
 @click.option("--verify", is_flag=True, help="Read OUT back and compare every tensor.")
+@click.option("--report", is_flag=True, help="Show first what the casts do to the values.")
 @click.option("--dry-run", is_flag=True, help="Show the plan, write nothing.")
 def command(
     source: str,
     out: str,
     target: str | None,
     settings: tuple[str, ...],
+    report: bool,
     dry_run: bool,
     **words: Unpack[SaveWords],
 ) -> int:
@@ -65,6 +67,7 @@ def command(
     The suffix of OUT says the format (.safetensors, .bpk, .pt, .npz, .npy). A conversion that
     changes nothing carries metadata, order and ids over as they are. OUT appears only when it is
     complete. Where SOURCE is OUT and only its metadata changes, its tensors are left alone.
+    With --report and --dry-run, exit code 1 says that values would overflow.
     """
     from ruda.session import (
         edit_only,
@@ -89,20 +92,36 @@ def command(
         if edit is not None:
             _show_edit(edit)
             return FINE
-        view = convert(index, recipe=recipe, target=_expectation(choice, files, watch))
+        wanted = _expectation(choice, files, watch)
+        harmless = not report or _show_report(index, recipe, wanted, watch)
+        view = convert(index, recipe=recipe, target=wanted)
         plan = plan_saving(view, options)
         page = save_plan_page(plan, index)
         if dry_run:
             _show_plan(source, page)
             for blocker in page.blockers:
                 warn(f"cannot be saved: {blocker}")
-            return FINE if page.can_save else REFUSED
+            return (FINE if harmless else FINDINGS) if page.can_save else REFUSED
         _require_free(plan.path, options.overwrite)
         plan.require_writable()
         _show_plan(source, page)
         result = write(plan, monitor=watch, verify=options.verify)
     _show_saved(saved_page(result))
     return FINE
+
+
+def _show_report(index: TensorIndex, recipe: Recipe, wanted: Target | None, watch: Monitor) -> bool:
+    """Say what the casts do to the values of every tensor; False if some overflow."""
+    from ruda.store import conversion_report, describe
+
+    found = conversion_report(index, recipe, target=wanted, monitor=watch)
+    say(found.summary)
+    table([[row.key, describe(row)] for row in found.rows if row.is_cast])
+    for row in found.rows:
+        if row.refused:
+            warn(f"{row.key}: {row.refused}")
+    say()
+    return found.is_harmless
 
 
 def _save_options(path: Path, words: SaveWords) -> SaveOptions:

@@ -1,0 +1,357 @@
+"""ConversionReport: what a recipe's casts do to the values of every tensor, before writing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ruda.errors import RudaError
+from ruda.progress import SILENT, Monitor, Progress
+from ruda.store.blocks import BLOCK_ELEMENTS, Array, source_blocks
+from ruda.store.compare_report import finite
+from ruda.store.convert import convert
+from ruda.store.decided import ClampedSource
+from ruda.store.diff_rows import fold
+from ruda.store.index import TensorIndex
+from ruda.store.int8 import Int8Source
+from ruda.store.recipe import Recipe
+from ruda.store.scales import protected_keys
+from ruda.store.snapshot import TensorSnapshot
+from ruda.store.targets import Target
+from ruda.store.transforms import CastSource
+from ruda.tensor import CastCounts, DType, cast
+
+
+@dataclass(frozen=True, slots=True)
+class CastErrors:
+    """How far values lie from what they were before a cast; add those of blocks with ``+``.
+
+    Errors are over values that are finite before and after: ``finite`` of them. ``exact`` counts
+    values that a cast back gives unchanged, NaN for NaN included.
+    """
+
+    numel: int = 0
+    exact: int = 0
+    finite: int = 0
+    max_absolute: float = 0.0
+    total_squares: float = 0.0
+    value_squares: float = 0.0
+
+    def __add__(self, other: CastErrors) -> CastErrors:
+        return CastErrors(
+            self.numel + other.numel,
+            self.exact + other.exact,
+            self.finite + other.finite,
+            max(self.max_absolute, other.max_absolute),
+            self.total_squares + other.total_squares,
+            self.value_squares + other.value_squares,
+        )
+
+    @property
+    def relative_rms(self) -> float:
+        """Root mean square of the error over that of the values; 0.0 where all is zero."""
+        if not self.total_squares:
+            return 0.0
+        if not self.value_squares:
+            return math.inf
+        return math.sqrt(self.total_squares / self.value_squares)
+
+    @classmethod
+    def of(cls, before: Array, after: Array) -> CastErrors:
+        """Errors of one block; both sides in dtypes that NumPy computes with."""
+        with np.errstate(all="ignore"):
+            x, y = _wide(before), _wide(after)
+            sane = np.isfinite(x) & np.isfinite(y)
+            error = np.where(sane, np.abs(x - y), 0.0)
+            same = (x == y) | (np.isnan(x) & np.isnan(y))
+            return cls(
+                numel=before.size,
+                exact=int(np.count_nonzero(same)),
+                finite=int(np.count_nonzero(sane)),
+                max_absolute=float(error.max(initial=0.0)),
+                total_squares=float(np.square(error).sum()),
+                value_squares=float(np.square(np.where(sane, np.abs(x), 0.0)).sum()),
+            )
+
+
+def _wide(values: Array) -> Array:
+    return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class ConversionRow:
+    """What happens to the values of one tensor."""
+
+    key: str
+    before: str
+    """Element type in the file."""
+    after: str
+    """Element type that will be written."""
+    bytes_before: int
+    bytes_after: int
+    counts: CastCounts = field(default_factory=CastCounts)
+    errors: CastErrors = field(default_factory=CastErrors)
+    is_cast: bool = False
+    clamped: bool = False
+    sampled: bool = False
+    """True if only the first values were looked at."""
+    refused: str = ""
+    """Why it cannot be cast, or is left alone though the recipe casts; empty otherwise."""
+
+    @property
+    def family(self) -> str:
+        """The key with every number folded to ``*``."""
+        return fold(self.key)
+
+    @property
+    def is_harmed(self) -> bool:
+        """True if a value overflows: it becomes infinite, NaN, or is clamped."""
+        return self.counts.overflow > 0
+
+    @property
+    def is_loud(self) -> bool:
+        """True if it is worth a look: values overflow, vanish or fade, or it is refused."""
+        return bool(self.refused) or not self.counts.clean or self.counts.subnormal > 0
+
+    def as_data(self) -> dict[str, Any]:
+        """The row as plain values, for JSON; a number that is not finite is null."""
+        return {
+            "key": self.key,
+            "before": self.before,
+            "after": self.after,
+            "cast": self.is_cast,
+            "clamped": self.clamped,
+            "sampled": self.sampled,
+            "refused": self.refused or None,
+            "numel": self.errors.numel,
+            "exact": self.errors.exact,
+            "max_absolute": finite(self.errors.max_absolute),
+            "relative_rms": finite(self.errors.relative_rms),
+            "overflow": self.counts.overflow,
+            "underflow": self.counts.underflow,
+            "subnormal": self.counts.subnormal,
+            "bytes_before": self.bytes_before,
+            "bytes_after": self.bytes_after,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class ConversionReport:
+    """One row per tensor of the new file, in its order; nothing was written."""
+
+    rows: tuple[ConversionRow, ...]
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [self.summary]
+        lines += [f"  {row.key}: {describe(row)}" for row in self.rows if row.is_cast]
+        lines += [f"  {row.key}: {row.refused}" for row in self.rows if row.refused]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    @property
+    def bytes_before(self) -> int:
+        """Bytes of all tensors as the file has them."""
+        return sum(row.bytes_before for row in self.rows)
+
+    @property
+    def bytes_after(self) -> int:
+        """Bytes of all tensors as they will be written."""
+        return sum(row.bytes_after for row in self.rows)
+
+    @property
+    def counts(self) -> CastCounts:
+        """What all casts together do."""
+        total = CastCounts()
+        for row in self.rows:
+            total += row.counts
+        return total
+
+    @property
+    def is_harmless(self) -> bool:
+        """True if no value overflows and nothing is refused."""
+        return not any(row.is_harmed or row.refused for row in self.rows)
+
+    @property
+    def summary(self) -> str:
+        """One line: how many tensors are cast, and what that loses."""
+        cast_rows = [row for row in self.rows if row.is_cast]
+        counts = self.counts
+        return (
+            f"{len(cast_rows)} of {len(self.rows)} tensors cast, {self.bytes_before} to "
+            f"{self.bytes_after} bytes; overflow {counts.overflow}, to zero {counts.underflow}, "
+            f"subnormal {counts.subnormal}"
+        )
+
+    def as_data(self) -> dict[str, Any]:
+        """The report as plain values, for JSON."""
+        return {
+            "bytes_before": self.bytes_before,
+            "bytes_after": self.bytes_after,
+            "harmless": self.is_harmless,
+            "notes": list(self.notes),
+            "rows": [row.as_data() for row in self.rows],
+        }
+
+
+def describe(row: ConversionRow) -> str:
+    """What a cast does to one tensor, in words and figures."""
+    errors, counts = row.errors, row.counts
+    text = (
+        f"{row.before} to {row.after}: max error {errors.max_absolute:.3g}, relative rms "
+        f"{errors.relative_rms:.3g}, exact {errors.exact} of {errors.numel}"
+    )
+    losses = {
+        "clamped" if row.clamped else "overflow": counts.overflow,
+        "to zero": counts.underflow,
+        "subnormal": counts.subnormal,
+    }
+    text += "".join(f", {name} {count}" for name, count in losses.items() if count)
+    return f"{text} (the first values only)" if row.sampled else text
+
+
+def conversion_report(
+    source: TensorIndex,
+    recipe: Recipe,
+    *,
+    target: Target | None = None,
+    sample: int | None = None,
+    monitor: Monitor = SILENT,
+) -> ConversionReport:
+    """What the casts of a recipe do to every tensor of a file, in blocks, without writing.
+
+    With ``sample`` only that many values at the beginning of every tensor are looked at. Rows
+    that are not cast cost nothing. Raises what ``convert`` and reading raise, and Cancelled.
+    """
+    view = convert(source, recipe=recipe, target=target)
+    scaled = protected_keys(view) if recipe.cast is not None else {}
+    total = sum(s.numel if sample is None else min(s.numel, sample) for s in view.values())
+    done = 0
+    rows: list[ConversionRow] = []
+    for snapshot in view.values():
+        monitor.check()
+        rows.append(_row(snapshot, scaled, sample, monitor))
+        done += snapshot.numel if sample is None else min(snapshot.numel, sample)
+        monitor.report(Progress(done, total, "values"))
+    known = set(source.notes)
+    return ConversionReport(tuple(rows), tuple(n for n in view.notes if n not in known))
+
+
+def _row(
+    snapshot: TensorSnapshot,
+    scaled: dict[str, str],
+    sample: int | None,
+    monitor: Monitor,
+) -> ConversionRow:
+    plain = ConversionRow(
+        key=snapshot.key,
+        before=snapshot.dtype_label,
+        after=snapshot.dtype_label,
+        bytes_before=snapshot.nbytes,
+        bytes_after=snapshot.nbytes,
+    )
+    found = _cast_of(snapshot)
+    if found is None:
+        if scale_is_ours(snapshot):
+            return replace(plain, bytes_before=0)
+        return replace(plain, refused=_refusal(snapshot.key, scaled))
+    before, nbytes = found
+    row = replace(
+        plain,
+        before=before.label,
+        bytes_before=nbytes,
+        is_cast=True,
+        clamped=isinstance(snapshot.source, ClampedSource),
+        sampled=sample is not None and sample < snapshot.numel,
+    )
+    try:
+        return _scanned(row, snapshot, sample, monitor)
+    except RudaError as error:
+        return replace(row, refused=str(error))
+
+
+def scale_is_ours(snapshot: TensorSnapshot) -> bool:
+    """True for a scale that the conversion makes and the source does not have."""
+    return snapshot.trail[-1:] == ("scale of int8",)
+
+
+def _refusal(key: str, scaled: dict[str, str]) -> str:
+    if key not in scaled:
+        return ""
+    scale = scaled[key]
+    if key == scale:
+        return "a scale of other values: casting it would change what it multiplies"
+    return f"its values mean nothing without {scale!r}, and a cast of them alone would be wrong"
+
+
+def _cast_of(snapshot: TensorSnapshot) -> tuple[DType, int] | None:
+    """Element type and bytes before the outermost cast; None for a tensor that is not cast."""
+    source: Any = snapshot.source
+    if isinstance(source, Int8Source):
+        before = source.scales.dtype
+    else:
+        inner = _outermost_cast(source)
+        if inner is None:
+            return None
+        before = inner.before
+    return before, before.nbytes(snapshot.numel)
+
+
+def _outermost_cast(source: Any) -> CastSource | None:
+    while source is not None and not isinstance(source, CastSource):
+        source = getattr(source, "source", None)
+    return source
+
+
+def _scanned(
+    row: ConversionRow, snapshot: TensorSnapshot, sample: int | None, monitor: Monitor
+) -> ConversionRow:
+    counts, errors = CastCounts(), CastErrors()
+    for found, error in _scan(snapshot, sample):
+        monitor.check()
+        counts += found
+        errors += error
+    return replace(row, counts=counts, errors=errors)
+
+
+def _scan(snapshot: TensorSnapshot, sample: int | None) -> Iterator[tuple[CastCounts, CastErrors]]:
+    source: Any = snapshot.source
+    if isinstance(source, Int8Source):
+        yield from _scan_int8(source, sample)
+        return
+    made = _outermost_cast(source)
+    if made is None:
+        return
+    run = BLOCK_ELEMENTS if sample is None else max(1, min(BLOCK_ELEMENTS, sample))
+    left = snapshot.numel if sample is None else min(sample, snapshot.numel)
+    for block in source_blocks(made.source, made.before.carrier, run):
+        block = block[:left]
+        values, counts = _converted(made, block)
+        yield counts, CastErrors.of(block, values)
+        left -= block.size
+        if left <= 0:
+            return
+
+
+def _converted(made: CastSource, block: Array) -> tuple[Array, CastCounts]:
+    if isinstance(made, ClampedSource):
+        return made.clamped(block)
+    return cast(block, made.before, made.after)
+
+
+def _scan_int8(source: Int8Source, sample: int | None) -> Iterator[tuple[CastCounts, CastErrors]]:
+    scales = source.scales.get()
+    left = None if sample is None else sample
+    for at, values in source.scales.values():
+        values = values if left is None else values[:left]
+        scale = scales[source.scales.channels_of(at, values.size)]
+        whole = np.rint(values / scale)
+        vanished = int(np.count_nonzero((values != 0) & (whole == 0)))
+        yield CastCounts(values.size, underflow=vanished), CastErrors.of(values, whole * scale)
+        if left is not None:
+            left -= values.size
+            if left <= 0:
+                return
