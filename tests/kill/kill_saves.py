@@ -2,19 +2,20 @@
 
     python kill_saves.py [--kills N] [--size MEGABYTES] [--kind single|set|torch|edit] [--folder F]
 
-A child process saves over the same file again and again, with other values each time; it is killed
-(SIGKILL) at a random moment. Then the file is opened and every value compared with what one of the
-two saves would have written, and after the next save no temporary file may be left. Prints a line
-of JSON; ends with 1 if a file was lost.
+A child process (forked: POSIX only) saves over the same file again and again, with other values
+each time; it is killed (SIGKILL) at a random moment. Then the file is opened and every value
+compared with what one of the two saves would have written, and after the next save no temporary
+file may be left. Prints a line of JSON; ends with 1 if a file was lost.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import random
-import subprocess
+import signal
 import sys
 import tempfile
 import time
@@ -36,17 +37,14 @@ NAMES = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the kills, or (as the child) the saves."""
+    """Run the kills."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--size", type=float, default=200.0, help="megabytes of the file")
     parser.add_argument("--kind", choices=sorted(NAMES), default="single")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, help="where the file is made (default: temporary)")
-    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args(argv)
-    if arguments.child is not None:
-        return _save_for_ever(arguments.child, arguments.kind, arguments.size)
     with tempfile.TemporaryDirectory(prefix="ruda-kill-", dir=arguments.folder) as folder:
         found = run(
             Path(folder), arguments.kind, arguments.kills, arguments.size, seed=arguments.seed
@@ -59,22 +57,21 @@ def run(folder: Path, kind: str, kills: int, size: float, *, seed: int = 0) -> d
     """Kill ``kills`` saves of ``size`` megabytes; what was found after each, counted."""
     chance = random.Random(seed)
     place = folder / NAMES[kind]
-    began = time.perf_counter()
-    write(place, kind, size, 0)
-    span = max(time.perf_counter() - began, 0.02)
+    span = max(min(_seconds(place, kind, size) for _ in range(3)), 0.02)
     outcomes: Counter[str] = Counter()
     lost: list[str] = []
     interrupted = 0
+    now = 0
     for number in range(kills):
-        number_before = generation(place, kind, size)
-        _kill_one(place, kind, size, delay=chance.uniform(0, 2.2 * span))
+        number_before = now
+        _kill_one(place, kind, size, after=number_before, delay=chance.uniform(0, 3 * span))
         interrupted += any(name.startswith(".") for name in os.listdir(folder))
         try:
             now = generation(place, kind, size)
             outcomes["old" if now == number_before else "new"] += 1
         except Exception as error:  # noqa: BLE001 - whatever it is, the file is lost
             lost.append(f"kill {number}: {error}")
-            write(place, kind, size, 0)
+            write(place, kind, size, now := 0)
         if number % 50 == 49 and sys.stderr.isatty():
             print(f"{number + 1} of {kills}", file=sys.stderr)  # noqa: T201 - it takes minutes
     write(place, kind, size, 1)
@@ -90,23 +87,26 @@ def run(folder: Path, kind: str, kills: int, size: float, *, seed: int = 0) -> d
     }
 
 
-def _kill_one(place: Path, kind: str, size: float, *, delay: float) -> None:
-    words = ["--child", str(place), "--kind", kind, "--size", str(size)]
-    child = subprocess.Popen([sys.executable, __file__, *words], stdout=subprocess.PIPE)
-    assert child.stdout is not None
-    child.stdout.readline()  # the first save begins now
+def _seconds(place: Path, kind: str, size: float) -> float:
+    began = time.perf_counter()
+    write(place, kind, size, 0)
+    return time.perf_counter() - began
+
+
+def _kill_one(place: Path, kind: str, size: float, *, after: int, delay: float) -> None:
+    """Fork a child that saves without end, and kill it ``delay`` seconds later."""
+    process = os.fork()
+    if not process:
+        try:
+            for number in itertools.cycle(range(after + 1, after + 100)):
+                write(place, kind, size, number % 100)
+        finally:
+            os._exit(1)  # what went wrong in the child shows in the file, or as no progress
     time.sleep(delay)
-    child.kill()  # SIGKILL
-    child.wait()
-    child.stdout.close()
-
-
-def _save_for_ever(place: Path, kind: str, size: float) -> int:
-    number = generation(place, kind, size)
-    print("ready", flush=True)  # noqa: T201 - for the parent
-    while True:
-        number = (number + 1) % 100
-        write(place, kind, size, number)
+    os.kill(process, signal.SIGKILL)
+    _, status = os.waitpid(process, 0)
+    if not os.WIFSIGNALED(status):
+        raise RuntimeError("the child ended by itself: a save failed that should not")
 
 
 def write(place: Path, kind: str, size: float, number: int) -> None:
