@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import zlib
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +27,8 @@ _NAMES = {4: "szip", 5: "nbit", 6: "scaleoffset", 32001: "blosc", 32004: "lz4", 
 TREE, SINGLE, IMPLICIT, FIXED = 0, 1, 2, 3
 """Ways to find the chunks; the numbers are those of the format, but for the old tree."""
 _OTHERS = {4: "an extensible array", 5: "a tree of version 2"}
-CHUNK_LIMIT = 1 << 31
+BAND_BYTES = 4 << 20
+"""Least bytes that are put together at a time, where they are more than a row of chunks."""
 
 
 class Filter(NamedTuple):
@@ -129,7 +132,7 @@ class ChunkSource:
     shape: tuple[int, ...]
     fill: bytes
     """One value as it lies in the file, for chunks that nobody wrote."""
-    _found: dict[tuple[int, ...], Chunk] | None = field(default=None, init=False)
+    _found: list[tuple[tuple[int, ...], Chunk]] | None = field(default=None, init=False)
 
     @property
     def nbytes(self) -> int:
@@ -150,9 +153,11 @@ class ChunkSource:
     def stream(self, size: int) -> Iterator[memoryview]:
         """The little-endian bytes in pieces of at most ``size``; rows of chunks are held whole."""
         rows = self.table.chunk[0]
-        for start in range(0, self.shape[0] if self.nbytes else 0, rows):
+        row_bytes = max(1, self.nbytes // max(self.shape[0], 1))
+        step = rows * max(1, BAND_BYTES // (rows * row_bytes))
+        for start in range(0, self.shape[0] if self.nbytes else 0, step):
             with located(self.reader.file.path):
-                raw = self._band(start, min(start + rows, self.shape[0])).reshape(-1)
+                raw = self._band(start, min(start + step, self.shape[0])).reshape(-1)
             for at in range(0, raw.size, size):
                 yield raw[at : at + size].data
 
@@ -161,31 +166,30 @@ class ChunkSource:
         size = self.dtype.itemsize
         out = np.empty((stop - start, *self.shape[1:], size), np.uint8)
         out[...] = np.frombuffer(self.fill, np.uint8)
-        if out.size:
-            for place, chunk in self._chunks().items():
-                if start <= place[0] < stop:
-                    values = self._unpacked(chunk)
-                    begin = (place[0] - start, *place[1:])
-                    into = out[
-                        tuple(slice(b, b + c) for b, c in zip(begin, self.table.chunk, strict=True))
-                    ]
-                    into[...] = values[tuple(slice(0, n) for n in into.shape)]
+        found = self._chunks() if out.size else []
+        for place, chunk in found[bisect_left(found, ((start,),)) : bisect_left(found, ((stop,),))]:
+            values = self._unpacked(chunk)
+            begin = (place[0] - start, *place[1:])
+            ends = (b + c for b, c in zip(begin, self.table.chunk, strict=True))
+            into = out[tuple(slice(b, e) for b, e in zip(begin, ends, strict=True))]
+            into[...] = values[tuple(slice(0, n) for n in into.shape)]
         if self.big_endian:
             out.reshape(-1).view(f"u{number_bytes(self.dtype)}").byteswap(inplace=True)
         return out
 
-    def _chunks(self) -> dict[tuple[int, ...], Chunk]:
+    def _chunks(self) -> list[tuple[tuple[int, ...], Chunk]]:
+        """Where each chunk begins among the values, in that order, and where it lies."""
         if self._found is None:
-            found: dict[tuple[int, ...], Chunk] = {}
+            found: list[tuple[tuple[int, ...], Chunk]] = []
             for place, chunk in self._listed():
-                if any(
-                    p % c or p >= max(s, 1)
-                    for p, c, s in zip(place, self.table.chunk, self.shape, strict=True)
-                ):
-                    continue  # a chunk that was cut off when the dataset shrank
-                if place in found:
+                each = zip(place, self.table.chunk, self.shape, strict=True)
+                # Chunks that were cut off when the dataset shrank may still be listed.
+                if all(p % c == 0 and p < s for p, c, s in each):
+                    found.append((place, chunk))
+            found.sort()
+            for (place, _), (after, _) in pairwise(found):
+                if place == after:
                     raise HeaderError(f"{self.key!r} has two chunks at {list(place)}")
-                found[place] = chunk
             self._found = found
         return self._found
 
