@@ -64,6 +64,7 @@ from ruda.nn.recurrent import (
 )
 from ruda.nn.spec import ModuleSpec, ParamSpec
 from ruda.nn.transformer import (
+    NORM_FIRST,
     PositionWiseFeedForward,
     TransformerDecoder,
     TransformerDecoderConfig,
@@ -126,6 +127,7 @@ __all__ = [
     "ModuleSpec",
     "MultiHeadAttention",
     "MultiHeadAttentionConfig",
+    "NORM_FIRST",
     "Normal",
     "PRelu",
     "PReluConfig",

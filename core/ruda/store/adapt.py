@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Protocol, runtime_checkable
 
 from ruda.errors import RecipeError
+from ruda.store.regroup import Piece, native_pieces, torch_pieces
 from ruda.store.snapshot import EITHER, TensorSnapshot, kind_of
 from ruda.store.transforms import transposed
 
@@ -28,12 +29,22 @@ KNOWN_KINDS = NORMS | {
     "DeformConv3d",
     "Embedding",
     "GateController",
+    "BiGru",
+    "BiLstm",
+    "BiRnn",
+    "Conv1D",
     "Gru",
     "Linear",
     "Lstm",
     "MultiHeadAttention",
     "PRelu",
+    "PositionWiseFeedForward",
+    "Rnn",
     "SwiGlu",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
 }
 """Module kinds that own parameters; a name outside of it is checked for a slip of the pen."""
 
@@ -60,7 +71,24 @@ class ModuleAdapter(Protocol):
 
 
 class Chaining:
-    """``chain`` for every adapter."""
+    """What every adapter has besides: ``chain``, and keys that are one tensor here, several there.
+
+    An adapter that splits or joins no tensors leaves ``pieces`` and ``results`` as they are.
+    """
+
+    def pieces(self, key: str, containers: tuple[str, ...]) -> tuple[tuple[Piece, ...], ...]:
+        """Where the tensor that becomes ``key`` may come from, the most usual place first.
+
+        Each place is the tensors, or blocks of rows of tensors, that are laid below each other.
+        """
+        return ()
+
+    def results(self, key: str, containers: tuple[str, ...]) -> tuple[Piece, ...]:
+        """What becomes of a tensor: the tensors that its blocks of rows become, in their order.
+
+        One piece with ``blocks`` says that the tensor becomes a block of a larger one.
+        """
+        return ()
 
     def chain(self: ModuleAdapter, other: ModuleAdapter) -> ChainAdapter:
         """This adapter, then the other."""
@@ -84,6 +112,18 @@ def with_last_segment(key: str, name: str) -> str:
     """The key with another last segment."""
     head, dot, _ = key.rpartition(".")
     return f"{head}{dot}{name}"
+
+
+def pieces_of(
+    adapter: ModuleAdapter, key: str, containers: tuple[str, ...]
+) -> tuple[tuple[Piece, ...], ...]:
+    """``pieces`` of an adapter that may not have it."""
+    return adapter.pieces(key, containers) if isinstance(adapter, Chaining) else ()
+
+
+def results_of(adapter: ModuleAdapter, key: str, containers: tuple[str, ...]) -> tuple[Piece, ...]:
+    """``results`` of an adapter that may not have it."""
+    return adapter.results(key, containers) if isinstance(adapter, Chaining) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +168,15 @@ class ChainAdapter(Chaining):
         for member in self.members:
             found = member.alternative_name(found or name, kind) or found
         return found
+
+    def pieces(self, key: str, containers: tuple[str, ...]) -> tuple[tuple[Piece, ...], ...]:
+        """The places that any member knows, in order."""
+        return tuple(p for member in self.members for p in pieces_of(member, key, containers))
+
+    def results(self, key: str, containers: tuple[str, ...]) -> tuple[Piece, ...]:
+        """What the first member that splits or joins makes of it."""
+        found = (results_of(member, key, containers) for member in self.members)
+        return next((pieces for pieces in found if pieces), ())
 
     def reverse(self) -> ChainAdapter:
         """The reverses of the members, from the last to the first."""
@@ -182,7 +231,9 @@ class PyTorchToRuda(_LayoutAdapter):
     """PyTorch's tensors for Ruda's modules.
 
     Linear ``weight`` ``[out, in]`` → ``[in, out]``; ``weight``/``bias`` of the five norms become
-    ``gamma``/``beta``; ``weight`` of PRelu becomes ``alpha``.
+    ``gamma``/``beta``; ``weight`` of PRelu becomes ``alpha``. Gates of recurrent layers and
+    projections of attention are blocks of rows of one tensor, and transformer layers have other
+    names inside: see ``regroup``.
     """
 
     @property
@@ -196,6 +247,14 @@ class PyTorchToRuda(_LayoutAdapter):
     def alternative_name(self, name: str, kind: str | None) -> str | None:
         """PyTorch's name of a Ruda parameter, or None where it is the same."""
         return _TO_PYTORCH.get(kind or "", {}).get(name)
+
+    def pieces(self, key: str, containers: tuple[str, ...]) -> tuple[tuple[Piece, ...], ...]:
+        """PyTorch's tensor, or the block of one, that holds a parameter of Ruda's."""
+        return tuple((piece,) for piece in torch_pieces(key, containers, _TO_PYTORCH))
+
+    def results(self, key: str, containers: tuple[str, ...]) -> tuple[Piece, ...]:
+        """The parameters of Ruda's that a tensor of PyTorch's holds."""
+        return native_pieces(key, containers)
 
     def reverse(self) -> RudaToPyTorch:
         """RudaToPyTorch."""
@@ -217,6 +276,15 @@ class RudaToPyTorch(_LayoutAdapter):
     def alternative_name(self, name: str, kind: str | None) -> str | None:
         """Ruda's name of a PyTorch parameter, or None where it is the same."""
         return _TO_RUDA.get(kind or "", {}).get(name)
+
+    def pieces(self, key: str, containers: tuple[str, ...]) -> tuple[tuple[Piece, ...], ...]:
+        """The parameters of Ruda's that make up a tensor of PyTorch's."""
+        found = native_pieces(key, containers)
+        return (found,) if found else ()
+
+    def results(self, key: str, containers: tuple[str, ...]) -> tuple[Piece, ...]:
+        """The tensor of PyTorch's that a parameter of Ruda's goes into."""
+        return torch_pieces(key, containers, _TO_PYTORCH)[:1]
 
     def reverse(self) -> PyTorchToRuda:
         """PyTorchToRuda."""

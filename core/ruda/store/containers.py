@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ruda.store.snapshot import EITHER, TensorSnapshot
+from ruda.store._divided import divided_containers
+from ruda.store.snapshot import EITHER, TensorSnapshot, kind_of
 
 _EMBEDDING = re.compile(r"embed|(^|[._])(wte|wpe)$", re.IGNORECASE)
 _PRELU = re.compile(r"prelu", re.IGNORECASE)
@@ -43,15 +44,20 @@ def infer_containers(snapshots: Mapping[str, TensorSnapshot]) -> Inference:
     open_cases: Counter[str] = Counter()
     unknown = 0
     for parent, siblings in groups.items():
-        kind = _kind_of(parent, siblings)
+        divided = divided_containers(parent, groups)
+        kind = None if divided else _kind_of(parent, siblings)
         for leaf, snapshot in siblings.items():
             key = f"{parent}.{leaf}" if parent else leaf
             if snapshot.containers:
                 containers[key] = snapshot.containers
+            elif leaf in divided:
+                containers[key] = divided[leaf]
             elif kind is not None and leaf in _LEAVES:
                 containers[key] = (kind,) if kind.startswith(EITHER) else (f"Struct:{kind}",)
             elif snapshot.dtype.is_float:
                 unknown += 1
+        if divided and not all(s.containers for s in siblings.values()):
+            certain[kind_of(next(iter(divided.values()))) or ""] += 1
         if kind is not None and not all(s.containers for s in siblings.values()):
             (open_cases if kind.startswith(EITHER) else certain)[kind] += 1
     return Inference(containers, _notes(certain, open_cases, unknown))

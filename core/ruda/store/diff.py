@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from ruda.errors import AdapterError
 from ruda.nn import ParamSpec
@@ -13,6 +14,7 @@ from ruda.store.adapt import (
     ModuleAdapter,
     adapter_named,
     adapter_names,
+    pieces_of,
     with_last_segment,
 )
 from ruda.store.diff_report import DiffReport, Hint
@@ -20,6 +22,7 @@ from ruda.store.diff_rows import Cause, DiffRow, Status
 from ruda.store.index import TensorIndex
 from ruda.store.nearest import NearestKeys, probe_prefixes
 from ruda.store.recipe import Recipe
+from ruda.store.regrouping import Parts, Taken, adapt, find_parts, gathered
 from ruda.store.remap import Collision
 from ruda.store.snapshot import TensorSnapshot, kind_of
 from ruda.store.targets import Target, expected_of
@@ -70,12 +73,19 @@ def alternative_key(adapter: ModuleAdapter, param: ParamSpec) -> str | None:
     return None if other is None else with_last_segment(param.key, other)
 
 
+def alternative_keys(adapter: ModuleAdapter, param: ParamSpec) -> Iterator[str]:
+    """``alternative_key``, and the keys of tensors that a parameter is a part of or made from."""
+    other = alternative_key(adapter, param)
+    if other is not None:
+        yield other
+    for parts in pieces_of(adapter, param.key, param.containers):
+        yield from (piece.key for piece in parts)
+
+
 def other_names(param: ParamSpec) -> Iterator[str]:
     """Keys under which some adapter, in the recipe or not, knows the parameter."""
     for name in adapter_names():
-        other = alternative_key(adapter_named(name), param)
-        if other is not None:
-            yield other
+        yield from alternative_keys(adapter_named(name), param)
 
 
 class _Diff:
@@ -117,10 +127,14 @@ class _Diff:
                 self.doubles.append((snapshot, change.after))
         self.collisions = {clash.key: clash for clash in plan.collisions}
 
-    def _match(self) -> list[str | None]:
-        """Name in ``sources`` for every parameter: its key, else the adapter's other name."""
+    def _match(self) -> list[str | Parts | None]:
+        """Name in ``sources`` for every parameter: its key, else the adapter's other name.
+
+        Several names, or a part of what has the name, where the adapter splits or joins.
+        """
         sources = self.sources
-        found: list[str | None] = []
+        found: list[str | Parts | None] = []
+        parted: dict[int, ParamSpec] = {}
         taken: set[str] = set()
         own = {param.key for param in self.params} if not self.plain else frozenset()
         for param in self.params:
@@ -130,11 +144,21 @@ class _Diff:
                 if name in own or name in taken:
                     name = None
             if name is None or name not in sources:
+                if not self.plain:
+                    parted[len(found)] = param
                 found.append(None)
             else:
                 taken.add(name)
                 found.append(name)
-        self.unused = {name: s for name, s in sources.items() if name not in taken}
+        used = Taken()
+        used.whole |= taken
+        for at, param in parted.items():
+            parts = find_parts(self.adapter, param, sources, own, used)
+            if parts is not None:
+                used.take(parts)
+                found[at] = parts
+        self.unused = {name: s for name, s in sources.items() if name not in used}
+        self.blocks = used.blocks
         return found
 
     def rows(self) -> list[DiffRow]:
@@ -145,7 +169,10 @@ class _Diff:
             if not at % CHECK_EVERY:
                 self.monitor.check()
             if name is not None:
-                rows.append(self._pair(param, name))
+                row = (
+                    self._pair(param, name) if isinstance(name, str) else self._parted(param, name)
+                )
+                rows.append(row)
                 continue
             cause = self._skip_cause(param.key, param.containers)
             if cause is not None:
@@ -184,6 +211,41 @@ class _Diff:
                 adapted = self._adapted(snapshot, param)
         except AdapterError as error:
             return DiffRow(Status.ERROR, Cause.ADAPTER, snapshot, None, param, str(error))
+        return self._judged(param, snapshot, adapted)
+
+    def _parted(self, param: ParamSpec, parts: Parts) -> DiffRow:
+        """Row of a parameter that is a part of a source, or made of several, or a tied one."""
+        sources = [self.sources[piece.key] for piece in parts]
+        extra: dict[str, Any] = {
+            "others": tuple(sources[1:]),
+            "share": max(piece.blocks for piece in parts),
+        }
+        first = sources[0]
+        if self.skips:
+            skip = self._skip_cause(param.key, param.containers)
+            if skip is not None:
+                return DiffRow(Status.SKIPPED, skip, first, first, param, **extra)
+        clashes = (self.collisions.get(piece.key) for piece in parts)
+        clash = next((clash for clash in clashes if clash is not None), None)
+        if clash is not None:
+            fact = collision_fact(clash)
+            return DiffRow(Status.ERROR, Cause.COLLISION, first, None, param, fact, **extra)
+        try:
+            given = gathered(parts, self.sources, param.key, param.containers)
+            adapted = adapt(self.adapter, given)
+        except AdapterError as error:
+            return DiffRow(Status.ERROR, Cause.ADAPTER, first, None, param, str(error), **extra)
+        if adapted.key != param.key:
+            adapted = replace(adapted, key=param.key)
+        row = self._judged(param, first, adapted)
+        # The larger tensor that it is a part of shows which way round it lies.
+        caution = row.caution and extra["share"] == 1 and len(parts) == 1
+        return replace(row, caution=caution, **extra)
+
+    def _judged(
+        self, param: ParamSpec, snapshot: TensorSnapshot, adapted: TensorSnapshot
+    ) -> DiffRow:
+        """Row of a parameter and what would be put into it: whether it fits."""
         if adapted.shape != param.shape:
             fact = shape_fact(adapted.shape, param.shape)
             return DiffRow(Status.ERROR, Cause.SHAPE, snapshot, adapted, param, fact)
@@ -237,14 +299,16 @@ class _Diff:
             return ()
         wanted = [param.key for param in missing]
         if not self.plain:
-            others = (alternative_key(self.adapter, param) for param in missing)
-            wanted += [key for key in others if key is not None]
+            wanted += [key for param in missing for key in alternative_keys(self.adapter, param)]
         hints = probe_prefixes(self.unused, wanted)
         best = Hint("adapt", "", 0)
         for name in adapter_names():
             if name not in self.recipe.adapt and not self._has_reverse(name):
                 other = adapter_named(name)
-                found = sum(alternative_key(other, param) in self.unused for param in missing)
+                found = sum(
+                    any(key in self.unused for key in alternative_keys(other, param))
+                    for param in missing
+                )
                 hint = Hint("adapt", name, found + len(turned))
                 best = hint if hint.matches > best.matches else best
         if best.matches:
@@ -266,6 +330,14 @@ class _Diff:
                 f"no tensor has the key {key!r} of a decision"
                 for key in sorted(self.skipped_keys - keys - self.sources.keys())
             ]
+        names = {s.key: name for name, s in self.sources.items()} if self.blocks else {}
+        for row in rows:
+            if row.share > 1 and row.source is not None and row.status is not Status.ERROR:
+                seen = self.blocks.get(names[row.source.key], set())
+                if len(seen) < row.share:
+                    fact = f"{row.share - len(seen)} of the {row.share} blocks of rows"
+                    found.append(f"{fact} of {row.source.key!r} are wanted by nobody")
+        found = list(dict.fromkeys(found))
         if self.recipe.cast is not None:
             kinds = {kind_of(param.containers) for param in self.params}
             found += [

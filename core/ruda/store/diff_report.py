@@ -135,12 +135,26 @@ class DiffReport:
 
     @property
     def totals_hold(self) -> bool:
-        """True if every tensor of the source and of the target is counted exactly once."""
+        """True if every tensor of the source and of the target is counted exactly once.
+
+        Uses of a source beyond its first are not counted: ``reused`` lists them apart.
+        """
         skipped = self.of(Status.SKIPPED)
         pairs = self.counts[Status.APPLIED] + self.counts[Status.ERROR]
-        sources = pairs + self.counts[Status.UNUSED] + sum(r.source is not None for r in skipped)
+        uses = self._uses.total() - sum(count - 1 for count in self.reused.values())
+        alone = {row.source.key for row in self.of(Status.UNUSED) if row.source is not None}
+        apart = len(alone) == self.counts[Status.UNUSED] and alone.isdisjoint(self.reused)
         targets = pairs + self.counts[Status.MISSING] + sum(r.target is not None for r in skipped)
-        return sources == self.source_tensors and targets == self.target_tensors
+        return apart and uses == self.source_tensors and targets == self.target_tensors
+
+    @cached_property
+    def _uses(self) -> Counter[str]:
+        return Counter(source.key for row in self.rows for source in row.sources)
+
+    @cached_property
+    def reused(self) -> Mapping[str, int]:
+        """Keys of sources that several rows are about, split or tied, and in how many."""
+        return MappingProxyType({key: count for key, count in self._uses.items() if count > 1})
 
     @property
     def banner(self) -> str | None:
@@ -181,6 +195,7 @@ class DiffReport:
             "target": self.target_name,
             "source_tensors": self.source_tensors,
             "target_tensors": self.target_tensors,
+            "reused": dict(self.reused),
             "counts": {status.value: count for status, count in self.counts.items()},
             "coverage": {**coverage._asdict(), "share": coverage.share},
             "banner": self.banner,

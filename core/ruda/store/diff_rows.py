@@ -53,6 +53,10 @@ class Flag(Enum):
     CAST = "cast"
     UNPROVEN = "orientation unproven"
     """A square matrix of a Linear: its shape cannot show which way round it is."""
+    SPLIT = "split"
+    """The target takes a block of rows of the source; other targets take the others."""
+    JOINED = "joined"
+    """The target takes several sources."""
     TIED = "tied"
     """The file holds it as an alias of another tensor."""
     PLACEHOLDER = "placeholder"
@@ -97,6 +101,10 @@ class DiffRow:
     """Who knows, for a missing row, which sources may have been meant."""
     caution: bool = False
     """True for a square matrix whose orientation nothing proves."""
+    others: tuple[TensorSnapshot, ...] = ()
+    """Further tensors of the file that are joined with the source."""
+    share: int = 1
+    """Into how many rows the source is split."""
 
     @property
     def key(self) -> str:
@@ -104,6 +112,11 @@ class DiffRow:
         if self.target is not None:
             return self.target.key
         return "" if self.adapted is None else self.adapted.key
+
+    @property
+    def sources(self) -> tuple[TensorSnapshot, ...]:
+        """All tensors of the file that the row is about."""
+        return () if self.source is None else (self.source, *self.others)
 
     @property
     def source_key(self) -> str | None:
@@ -173,7 +186,7 @@ class DiffRow:
     def nbytes(self) -> int:
         """Bytes of the tensor in the file; for a missing one, bytes that the target wants."""
         if self.source is not None:
-            return self.source.nbytes
+            return sum(source.nbytes for source in self.sources) // self.share
         return 0 if self.target is None else self.target.dtype.nbytes(self.numel)
 
     @property
@@ -223,6 +236,7 @@ class DiffRow:
             "flags": sorted(flag.value for flag in self.flags),
             "family": self.family,
             "source_key": self.source_key,
+            "other_source_keys": [source.key for source in self.others],
             "target_key": self.target_key,
             "source_shape": _listed(self.source_shape),
             "adapted_shape": _listed(self.adapted_shape),
@@ -238,7 +252,13 @@ class DiffRow:
         }
 
 
-_FLAG_OF_STEP = {"rename": Flag.RENAMED, "transpose": Flag.TRANSPOSED, "cast": Flag.CAST}
+_FLAG_OF_STEP = {
+    "rename": Flag.RENAMED,
+    "transpose": Flag.TRANSPOSED,
+    "cast": Flag.CAST,
+    "split": Flag.SPLIT,
+    "join": Flag.JOINED,
+}
 
 _SENTENCES = {
     Cause.TAKEN: "the target takes this tensor",

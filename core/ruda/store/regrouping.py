@@ -1,0 +1,213 @@
+"""Tensors that are one on this side and several on the other: found, split and joined."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ruda.errors import AdapterError
+from ruda.nn import ParamSpec
+from ruda.store.adapt import ModuleAdapter, pieces_of, results_of
+from ruda.store.regroup import Piece
+from ruda.store.row_blocks import rows_of, stacked
+from ruda.store.snapshot import TensorSnapshot
+from ruda.store.transforms import relabelled
+
+Parts = tuple[Piece, ...]
+
+
+class Taken:
+    """Which tensors, and which blocks of rows of tensors, have found their place."""
+
+    def __init__(self) -> None:
+        self.whole: set[str] = set()
+        self.blocks: dict[str, set[int]] = {}
+
+    def take(self, parts: Parts) -> None:
+        """Note that these are in use."""
+        for piece in parts:
+            if piece.shared:
+                self.blocks.setdefault(piece.key, set())
+            elif piece.blocks == 1:
+                self.whole.add(piece.key)
+            else:
+                self.blocks.setdefault(piece.key, set()).add(piece.block)
+
+    def is_free(self, piece: Piece) -> bool:
+        """True if the piece is not in use."""
+        if piece.shared:
+            return True
+        if piece.key in self.whole:
+            return False
+        blocks = self.blocks.get(piece.key)
+        return not blocks or (piece.blocks > 1 and piece.block not in blocks)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.whole or key in self.blocks
+
+
+def find_parts(
+    adapter: ModuleAdapter,
+    param: ParamSpec,
+    sources: Collection[str],
+    own: Collection[str],
+    taken: Taken,
+) -> Parts | None:
+    """The tensors that make up a parameter, in the first place that has all of them.
+
+    A tensor that has the key of a parameter of the target (``own``) is kept for that one, unless
+    it is shared.
+    """
+    for parts in pieces_of(adapter, param.key, param.containers):
+        if all(
+            piece.key in sources
+            and taken.is_free(piece)
+            and (piece.shared or piece.key == param.key or piece.key not in own)
+            for piece in parts
+        ):
+            return parts
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """Tensors that are adapted each on its own and then laid below each other."""
+
+    key: str
+    containers: tuple[str, ...]
+    parts: tuple[TensorSnapshot, ...]
+    """Under the keys and in the containers that they are adapted in."""
+    before: tuple[str, ...] = ()
+    """Steps on the trail before this recipe."""
+
+    def adapted(self, adapter: ModuleAdapter) -> TensorSnapshot:
+        """The one tensor. Raises AdapterError."""
+        adapted = [adapter.adapt(part) for part in self.parts]
+        return stacked(adapted, self.key, self.containers, self.before)
+
+
+def gathered(
+    parts: Parts,
+    sources: Mapping[str, TensorSnapshot],
+    key: str,
+    containers: tuple[str, ...],
+) -> TensorSnapshot | Joining:
+    """What an adapter is given for a target. Raises AdapterError where rows do not divide."""
+    taken = [part_of(piece, sources[piece.key]) for piece in parts]
+    if len(parts) == 1 and not parts[0].containers:
+        return relabelled(taken[0], key, containers)
+    labelled = tuple(
+        relabelled(snapshot, piece.key, piece.containers)
+        for piece, snapshot in zip(parts, taken, strict=True)
+    )
+    return Joining(key, containers, labelled, sources[parts[0].key].trail)
+
+
+def part_of(piece: Piece, snapshot: TensorSnapshot) -> TensorSnapshot:
+    """The tensor, or the block of its rows that the piece names. Raises AdapterError."""
+    return snapshot if piece.blocks == 1 else rows_of(snapshot, piece.block, piece.blocks)
+
+
+def adapt(adapter: ModuleAdapter, given: TensorSnapshot | Joining) -> TensorSnapshot:
+    """What the adapter makes of one tensor or of several. Raises AdapterError."""
+    return given.adapted(adapter) if isinstance(given, Joining) else adapter.adapt(given)
+
+
+Pair = tuple[TensorSnapshot, TensorSnapshot | Joining]
+"""A tensor as the file has it (the first of several), and what an adapter is given for it."""
+
+
+def regrouped(
+    pairs: Sequence[tuple[TensorSnapshot, TensorSnapshot]],
+    adapter: ModuleAdapter,
+    targets: Sequence[ParamSpec] = (),
+) -> list[Pair]:
+    """The pairs with tensors split and joined: as the targets want it, else as the adapter says.
+
+    Raises AdapterError for a tensor of which some blocks are wanted by no target, and where parts
+    of a joined tensor are absent.
+    """
+    originals = {labelled.key: original for original, labelled in pairs}
+    labelled_by_key = {labelled.key: labelled for _, labelled in pairs}
+    wanted = _wanted(adapter, targets, labelled_by_key)
+    groups = _groups(adapter, [s for _, s in pairs if s.key not in wanted])
+    result: list[Pair] = []
+    for original, labelled in pairs:
+        if labelled.key in wanted:
+            for param, parts in wanted[labelled.key]:
+                given = gathered(parts, labelled_by_key, param.key, param.containers)
+                result.append((originals[parts[0].key], given))
+        elif labelled.key in groups:
+            whole = groups[labelled.key]
+            if whole is not None:
+                result.append((original, whole))
+        else:
+            result += [(original, part) for part in _split(adapter, labelled)]
+    return result
+
+
+Wanted = dict[str, list[tuple[ParamSpec, Parts]]]
+
+
+def _wanted(
+    adapter: ModuleAdapter, targets: Sequence[ParamSpec], sources: Mapping[str, TensorSnapshot]
+) -> Wanted:
+    """For every tensor that targets take in pieces: what it, as the first of its parts, becomes."""
+    own = {param.key for param in targets}
+    taken = Taken()
+    found: Wanted = {}
+    uses: dict[str, list[Piece]] = {}
+    for param in targets:
+        if param.key in sources:
+            continue
+        parts = find_parts(adapter, param, sources, own, taken)
+        if parts is None or any(piece.shared for piece in parts):
+            continue
+        taken.take(parts)
+        found.setdefault(parts[0].key, []).append((param, parts))
+        for piece in parts:
+            uses.setdefault(piece.key, []).append(piece)
+            found.setdefault(piece.key, [])
+    for key, pieces in uses.items():
+        if pieces[0].blocks != len(pieces):
+            raise AdapterError(
+                f"the target wants {len(pieces)} of the {pieces[0].blocks} blocks of its rows",
+                key=key,
+            )
+    return found
+
+
+def _split(adapter: ModuleAdapter, labelled: TensorSnapshot) -> Iterator[TensorSnapshot]:
+    """What becomes of one tensor where no target says it."""
+    pieces = results_of(adapter, labelled.key, labelled.containers)
+    if not pieces or pieces[0].blocks > 1 or not pieces[0].containers:
+        yield labelled
+        return
+    for block, piece in enumerate(pieces):
+        part = labelled if len(pieces) == 1 else rows_of(labelled, block, len(pieces))
+        yield relabelled(part, piece.key, piece.containers)
+
+
+def _groups(
+    adapter: ModuleAdapter, snapshots: Sequence[TensorSnapshot]
+) -> dict[str, Joining | None]:
+    """For every tensor that goes into another: that one if it is the first part, else None."""
+    parts: dict[str, dict[int, TensorSnapshot]] = {}
+    sizes: dict[str, int] = {}
+    for snapshot in snapshots:
+        for piece in results_of(adapter, snapshot.key, snapshot.containers)[:1]:
+            if not piece.containers:
+                parts.setdefault(piece.key, {})[piece.block] = snapshot
+                sizes[piece.key] = piece.blocks
+    found: dict[str, Joining | None] = {}
+    for key, members in parts.items():
+        if len(members) != sizes[key]:
+            raise AdapterError(
+                f"only {len(members)} of the {sizes[key]} tensors that it is made of are there",
+                key=key,
+            )
+        ordered = tuple(members[block] for block in sorted(members))
+        joining = Joining(key, (), ordered, ordered[0].trail)
+        first = next(iter(members.values()))
+        found |= {member.key: joining if member is first else None for member in ordered}
+    return found

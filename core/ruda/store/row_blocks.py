@@ -1,0 +1,164 @@
+"""Blocks of rows: one of them taken out of a tensor, or several laid below each other as one.
+
+Both are lazy. A block of a tensor that lies in one piece of a file is read alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ruda.errors import AdapterError
+from ruda.store.filerange import FileRange
+from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource, stream_of
+from ruda.tensor import CastCounts, DType, Kind
+
+Array = np.ndarray[Any, Any]
+
+_PIECE_BYTES = 1 << 20
+
+_WHOLE = (Kind.PACKED, Kind.QUANTIZED)
+"""Kinds whose values share bytes or scales: no row stands alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSource:
+    """Rows of a source that can only be read from its beginning."""
+
+    source: TensorSource
+    dtype: DType
+    shape: tuple[int, ...]
+    """Shape of the block."""
+    start: int
+    peak_bytes: int
+    """Memory that one read needs: the block, and the whole tensor if it comes in one piece."""
+
+    def read(self) -> Array:
+        """The rows, in memory of their own.
+
+        The source is followed to its end, so that a checksum at the end is compared.
+        """
+        if not hasattr(self.source, "stream"):
+            return self.source.read()[self.start : self.start + self.shape[0]].copy()
+        out = np.empty(self.shape, self.dtype.carrier)
+        target = out.reshape(-1).view(np.uint8)
+        begin = self.start * (target.size // self.shape[0])
+        at = 0
+        for piece in stream_of(self.source, _PIECE_BYTES):
+            low, high = max(begin, at), min(begin + target.size, at + len(piece))
+            if low < high:
+                target[low - begin : high - begin] = np.frombuffer(piece, np.uint8)[
+                    low - at : high - at
+                ]
+            at += len(piece)
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class StackedSource:
+    """The rows of several sources, one after the other."""
+
+    sources: tuple[TensorSource, ...]
+    nbytes: int
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory that one read needs: the result, and one part at a time."""
+        parts = (int(getattr(source, "peak_bytes", 0)) for source in self.sources)
+        return self.nbytes + max(self.nbytes, *parts)
+
+    @property
+    def counts(self) -> CastCounts | None:
+        """What casts further in did to the values when they were read last."""
+        total: CastCounts | None = None
+        for source in self.sources:
+            counts: CastCounts | None = getattr(source, "counts", None)
+            if counts is not None:
+                total = counts if total is None else total + counts
+        return total
+
+    def read(self) -> Array:
+        """All rows."""
+        return np.concatenate([source.read() for source in self.sources])
+
+    def stream(self, size: int) -> Iterator[memoryview]:
+        """The bytes of the sources in turn, in pieces of at most ``size``."""
+        for source in self.sources:
+            yield from stream_of(source, size)
+
+
+def rows_of(snapshot: TensorSnapshot, block: int, blocks: int) -> TensorSnapshot:
+    """Block number ``block`` of ``blocks`` equal blocks of rows; the trail says ``split 3``.
+
+    Raises AdapterError where the rows do not divide or values cannot be told apart.
+    """
+    rows = snapshot.shape[0] if snapshot.shape else 0
+    if not rows or rows % blocks:
+        raise AdapterError(
+            f"{list(snapshot.shape)} does not divide into {blocks} blocks of rows",
+            key=snapshot.key,
+        )
+    if snapshot.dtype.kind in _WHOLE:
+        raise AdapterError(f"{snapshot.dtype_label} values cannot be split", key=snapshot.key)
+    count, nbytes = rows // blocks, snapshot.nbytes // blocks
+    shape = (count, *snapshot.shape[1:])
+    origin = None if snapshot.origin is None else Origin(snapshot.origin.path)
+    source: TensorSource
+    inner = snapshot.source
+    if isinstance(inner, FileRange) and inner.shape == snapshot.shape:
+        offset = inner.offset + block * nbytes
+        source = FileRange(inner.file, offset, nbytes, inner.dtype, shape)
+        origin = Origin(inner.file.path, offset, nbytes)
+    else:
+        held = 0 if hasattr(inner, "stream") else snapshot.nbytes
+        peak = nbytes + int(getattr(inner, "peak_bytes", held))
+        source = BlockSource(inner, snapshot.dtype, shape, block * count, peak)
+    return replace(
+        snapshot,
+        shape=shape,
+        nbytes=nbytes,
+        source=source,
+        origin=origin,
+        param_id=None,
+        shared_with=None,
+        trail=(*snapshot.trail, f"split {blocks}"),
+    )
+
+
+def stacked(
+    parts: Sequence[TensorSnapshot], key: str, containers: tuple[str, ...], before: tuple[str, ...]
+) -> TensorSnapshot:
+    """The rows of all parts as one tensor; its trail is ``before``, the parts' steps, ``join 3``.
+
+    One part is only renamed. Raises AdapterError for parts that differ in type or in their
+    further axes.
+    """
+    first = parts[0]
+    done = (step for step in first.trail[len(before) :] if step != "rename")
+    trail = (*before, *(("rename",) if key != first.key or len(parts) > 1 else ()), *done)
+    if len(parts) == 1:
+        return replace(first, key=key, containers=containers, trail=trail)
+    for part in parts:
+        if part.dtype is not first.dtype or part.dtype.kind in _WHOLE:
+            labels = sorted({p.dtype_label for p in parts})
+            raise AdapterError(f"parts of {' and '.join(labels)} cannot be joined", key=key)
+        if not part.shape or part.shape[1:] != first.shape[1:]:
+            raise AdapterError(
+                f"{list(first.shape)} and {list(part.shape)} cannot be joined by rows", key=key
+            )
+    nbytes = sum(part.nbytes for part in parts)
+    return replace(
+        first,
+        key=key,
+        containers=containers,
+        shape=(sum(part.shape[0] for part in parts), *first.shape[1:]),
+        nbytes=nbytes,
+        source=StackedSource(tuple(part.source for part in parts), nbytes),
+        origin=None if first.origin is None else Origin(first.origin.path),
+        param_id=None,
+        shared_with=None,
+        trail=(*trail, f"join {len(parts)}"),
+    )
