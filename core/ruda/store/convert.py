@@ -12,6 +12,7 @@ from ruda.store.diff import alternative_key
 from ruda.store.index import TensorIndex
 from ruda.store.int8 import scale_beside
 from ruda.store.recipe import Recipe
+from ruda.store.regrouping import Pair, adapt, regrouped
 from ruda.store.scales import protected_keys
 from ruda.store.snapshot import TensorSnapshot
 from ruda.store.targets import Target, expected_of
@@ -40,7 +41,9 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
     ]
     labelled, notes = _labelled(renamed, recipe, target)
     recipe.select.guard([snapshot.key for snapshot in labelled])
-    kept, idle = _adapted(list(zip(source.snapshots.values(), labelled, strict=True)), recipe)
+    params = () if target is None else expected_of(target).params
+    plain = list(zip(source.snapshots.values(), labelled, strict=True))
+    kept, idle = _adapted(regrouped(plain, recipe.adapter(), params), recipe)
     steps = {clash.key: clash.step for clash in plan.collisions}
     made: dict[str, TensorSnapshot] = {}
     origin: dict[str, TensorSnapshot] = {}
@@ -80,10 +83,12 @@ def _add_scales(made: dict[str, TensorSnapshot], source: TensorIndex) -> None:
 
 
 def _adapted(
-    pairs: Sequence[tuple[TensorSnapshot, TensorSnapshot]], recipe: Recipe
+    pairs: Sequence[Pair], recipe: Recipe
 ) -> tuple[list[tuple[TensorSnapshot, TensorSnapshot]], tuple[str, ...]]:
     """Every tensor that stays, as the file has it and as the adapters make it; idle steps."""
-    protected = protected_keys({labelled.key: labelled for _, labelled in pairs})
+    protected = protected_keys(
+        {given.key: given for _, given in pairs if isinstance(given, TensorSnapshot)}
+    )
     adapter = recipe.adapter(protected) if protected else recipe.adapter()
     select, skipped = recipe.select, recipe.skipped_keys
     kept: list[tuple[TensorSnapshot, TensorSnapshot]] = []
@@ -94,9 +99,9 @@ def _adapted(
     for original, labelled in pairs:
         failure: AdapterError | None = None
         try:
-            adapted = adapter.adapt(labelled)
+            adapted = adapt(adapter, labelled)
         except AdapterError as error:
-            adapted, failure = labelled, error
+            adapted, failure = relabelled(original, labelled.key, labelled.containers), error
         is_taken = select.matches(adapted.key, adapted.containers)
         undecided.discard(adapted.key)
         taken += is_taken

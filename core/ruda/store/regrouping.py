@@ -93,12 +93,11 @@ def gathered(
     containers: tuple[str, ...],
 ) -> TensorSnapshot | Joining:
     """What an adapter is given for a target. Raises AdapterError where rows do not divide."""
-    taken = [part_of(piece, sources[piece.key]) for piece in parts]
     if len(parts) == 1 and not parts[0].containers:
-        return relabelled(taken[0], key, containers)
+        return part_of(parts[0], relabelled(sources[parts[0].key], key, containers))
     labelled = tuple(
-        relabelled(snapshot, piece.key, piece.containers)
-        for piece, snapshot in zip(parts, taken, strict=True)
+        part_of(piece, relabelled(sources[piece.key], piece.key, piece.containers))
+        for piece in parts
     )
     return Joining(key, containers, labelled, sources[parts[0].key].trail)
 
@@ -146,6 +145,14 @@ def regrouped(
     return result
 
 
+def all_adapted(
+    adapter: ModuleAdapter, snapshots: Sequence[TensorSnapshot]
+) -> list[TensorSnapshot]:
+    """Every tensor as the adapter makes it, split and joined. Raises AdapterError."""
+    pairs = regrouped([(snapshot, snapshot) for snapshot in snapshots], adapter)
+    return [adapt(adapter, given) for _, given in pairs]
+
+
 Wanted = dict[str, list[tuple[ParamSpec, Parts]]]
 
 
@@ -184,8 +191,8 @@ def _split(adapter: ModuleAdapter, labelled: TensorSnapshot) -> Iterator[TensorS
         yield labelled
         return
     for block, piece in enumerate(pieces):
-        part = labelled if len(pieces) == 1 else rows_of(labelled, block, len(pieces))
-        yield relabelled(part, piece.key, piece.containers)
+        part = relabelled(labelled, piece.key, piece.containers)
+        yield part if len(pieces) == 1 else rows_of(part, block, len(pieces))
 
 
 def _groups(

@@ -35,6 +35,7 @@ from ruda.store.mapped import with_mapped_values
 from ruda.store.opening import open_store
 from ruda.store.plan import lay_out, plan_save, refuse_blockers
 from ruda.store.recipe import Recipe
+from ruda.store.regrouping import all_adapted
 from ruda.store.remap import KeyRemapper
 from ruda.store.result import ApplyResult
 from ruda.store.select import PathFilter, Predicate
@@ -339,7 +340,7 @@ class WritableStore(ModuleStore):
         )
         adapter = options.to_adapter
         if adapter is not None:
-            adapted = [adapter.adapt(s) for s in index.values()]
+            adapted = all_adapted(adapter, list(index.values()))
             index = TensorIndex.of(adapted, format=index.format)
         changes = options.remap.remap(index)
         renamed = [index[before].renamed(after) for before, after in changes]

@@ -14,9 +14,12 @@ from ruda.store import (
     KeyRemapper,
     Recipe,
     RemapRule,
+    RudaToPyTorch,
+    SafetensorsStore,
     Status,
     apply,
     collect,
+    convert,
     diff,
     open_store,
     save,
@@ -96,7 +99,7 @@ def test_a_split_source_counts_once_and_has_a_row_for_each_part() -> None:
     )
     row = report.rows[0]
     assert row.source_key == "weight_ih_l0"
-    assert row.trail == ("split 4", "rename", "transpose 0,1")
+    assert row.trail == ("rename", "split 4", "transpose 0,1")
     assert row.flags == {Flag.SPLIT, Flag.RENAMED, Flag.TRANSPOSED}
     assert row.nbytes == 4 * 3 * 4
     assert report.as_data()["reused"]["weight_ih_l0"] == 4
@@ -270,7 +273,7 @@ def test_casts_come_after_the_split() -> None:
     recipe = TO_RUDA.with_cast(CastPolicy.half(DType.F16))
     report = diff(index_of(**attention(4)), nn.MultiHeadAttention(4, 2), recipe=recipe)
     row = report.rows[0]
-    assert row.trail == ("split 3", "rename", "transpose 0,1", "cast f16")
+    assert row.trail == ("rename", "split 3", "transpose 0,1", "cast f16")
     assert row.adapted is not None
     assert row.adapted.read().dtype == np.float16
 
@@ -332,3 +335,92 @@ def test_parts_of_other_shapes_cannot_be_joined() -> None:
     assert "cannot be joined by rows" in row.reason
     with pytest.raises(AdapterError, match="cannot be joined by rows"):
         raise AdapterError(row.reason)
+
+
+def same(one: TensorIndex, other: TensorIndex) -> None:
+    assert set(one.keys()) == set(other.keys())
+    for key, snapshot in one.items():
+        np.testing.assert_array_equal(snapshot.read(), other[key].read(), err_msg=key)
+
+
+SOURCES = [
+    pytest.param(recurrent(4, 3, 4, "_l0", head="a__b__"), None, id="lstm"),
+    pytest.param(recurrent(3, 3, 4, "_l0", "_l1"), None, id="deep gru"),
+    pytest.param(
+        recurrent(1, 3, 4, "_l0", "_l0_reverse", "_l1", "_l1_reverse", head="r__"),
+        None,
+        id="deep rnn both ways",
+    ),
+    pytest.param(index_of(**attention(4, "layer__")), None, id="attention"),
+    pytest.param(encoder(2, "self_attn"), False, id="encoder"),
+    pytest.param(encoder(2, "self_attn"), True, id="encoder, norms first"),
+]
+
+
+def target_of(norm_first: bool | None) -> Module | None:
+    if norm_first is None:
+        return None
+    return nn.TransformerEncoderLayer(nn.TransformerSettings(4, 6, 2, norm_first=norm_first))
+
+
+@pytest.mark.parametrize(("source", "norm_first"), SOURCES)
+def test_there_and_back_is_the_file(source: TensorIndex, norm_first: bool | None) -> None:
+    target = target_of(norm_first)
+    there = convert(source, recipe=TO_RUDA, target=target)
+    assert not any("weight_ih" in key or "in_proj" in key for key in there)
+    same(source, convert(there, recipe=TO_PYTORCH, target=target))
+
+
+@pytest.mark.parametrize(("source", "norm_first"), SOURCES[:4])
+def test_back_from_a_file_that_knows_no_modules(source, norm_first, tmp_path) -> None:
+    save(convert(source, recipe=TO_RUDA), tmp_path / "there.safetensors")
+    with open_store(tmp_path / "there.safetensors") as there:
+        same(source, convert(there, recipe=TO_PYTORCH))
+
+
+def test_convert_for_a_target_gives_what_it_applies() -> None:
+    source = encoder(2, "self_attn")
+    module = target_of(True)
+    assert module is not None
+    made = convert(source, recipe=TO_RUDA, target=module)
+    report = diff(made, module)
+    assert report.is_clean
+    values = loaded(target_of(True), source)
+    for key, value in values.items():
+        np.testing.assert_array_equal(made[key].read(), value)
+    assert made["mha.query.weight"].trail == ("rename", "split 3", "transpose 0,1")
+
+
+def test_convert_to_a_file_of_pytorch_as_target() -> None:
+    model = nn.Lstm(3, 4)
+    made = convert(collect(model), recipe=TO_PYTORCH, target=recurrent(4, 3, 4, "_l0"))
+    assert list(made) == ["weight_ih_l0", "bias_ih_l0", "weight_hh_l0", "bias_hh_l0"]
+    assert made["weight_ih_l0"].trail == ("rename", "transpose 0,1", "join 4")
+    assert made["weight_ih_l0"].shape == (16, 3)
+
+
+def test_convert_refuses_to_drop_blocks_and_to_join_what_is_not_all_there() -> None:
+    spec = ModuleSpec.of(nn.MultiHeadAttention(4, 2))
+    half = ModuleSpec(tuple(e for e in spec.entries if not e.key.startswith("value")))
+    with pytest.raises(AdapterError, match="the target wants 2 of the 3 blocks of its rows"):
+        convert(index_of(**attention(4)), recipe=TO_RUDA, target=half)
+    model = nn.Lstm(3, 4)
+    kept = [s for key, s in collect(model).items() if not key.startswith("cell_gate")]
+    with pytest.raises(AdapterError, match="only 3 of the 4 tensors that it is made of are there"):
+        convert(TensorIndex.of(kept, format="module"), recipe=TO_PYTORCH, target=model)
+
+
+def test_a_module_is_saved_as_pytorch_has_it(tmp_path) -> None:
+    model = nn.Lstm(3, 4, seed=5)
+    path = tmp_path / "lstm.safetensors"
+    model.save_into(SafetensorsStore.from_file(path).with_to_adapter(RudaToPyTorch()))
+    again = nn.Lstm(3, 4, seed=6)
+    with open_store(path) as index:
+        assert {key: s.shape for key, s in index.items()} == {
+            "weight_ih_l0": (16, 3),
+            "bias_ih_l0": (16,),
+            "weight_hh_l0": (16, 4),
+            "bias_hh_l0": (16,),
+        }
+        apply(index, again, recipe=TO_RUDA)
+    same(collect(model), collect(again))
