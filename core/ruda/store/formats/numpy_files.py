@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -165,14 +166,15 @@ def _first(archive: ZipDirectory, name: str) -> bytes:
 
 
 def _snapshot(key: str, array: _Array, storage: StorageBytes) -> TensorSnapshot:
-    whole = StorageRef(key, array.dtype, array.nbytes // array.dtype.itemsize, "file")
+    nbytes = array.nbytes
+    whole = StorageRef(key, array.dtype, nbytes // array.dtype.itemsize, "file")
     ref = TensorRef(whole, array.dtype, 0, array.shape, array.strides)
     source = ViewSource(storage, ref, array.big_endian)
     return TensorSnapshot(
         key=key,
         dtype=array.dtype,
         shape=array.shape,
-        nbytes=array.nbytes,
+        nbytes=nbytes,
         source=source,
         origin=source.place(),
     )
@@ -194,7 +196,12 @@ def _header(raw: bytes) -> _Array:
         raise HeaderError(f"the header has {end} bytes, the limit is {HEADER_LIMIT}", offset=8)
     if end > len(raw):
         raise TruncatedFileError(f"the header ends at byte {end}, behind the file", offset=8)
-    text = raw[10 if raw[6] == 1 else 12 : end].decode("utf-8", "replace")
+    return _described(raw[10 if raw[6] == 1 else 12 : end].decode("utf-8", "replace"), end)
+
+
+@lru_cache(maxsize=4096)
+def _described(text: str, end: int) -> _Array:
+    """What this text says; cached, because the arrays of one model have few shapes."""
     found = _HEADER.fullmatch(text)
     if found is None:
         raise HeaderError(f"the header {text.strip()[:80]!r} has an unexpected form", offset=10)
