@@ -162,3 +162,9 @@ def test_convert_to_eight_bits_and_back(ruda, file, tmp_path, name):
     assert ruda("convert", a, short, "--cast", name, "--verify")[0] == 0
     assert ruda("convert", short, back, "--cast", "f32")[0] == 0
     assert ruda("compare", a, back, "--values", "--atol", "0.1")[0] == 0
+
+
+def test_check_shows_a_file_without_tensors(ruda, file):
+    code, out, _ = ruda("check", file("empty.safetensors"))
+    assert code == 0
+    assert "0 tensors" in out

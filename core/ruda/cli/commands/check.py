@@ -39,14 +39,14 @@ def command(files: tuple[str, ...], values: bool, form: str) -> int:
             with monitor(f"Checking {file}") as watch, open_store(file, monitor=watch) as index:
                 found = check(index, values=values, monitor=watch)
             reports.append(CheckReport(file, found.findings, found.tensors, values))
+            if form == "text":
+                _show(reports[-1])
         except RudaError as error:
             complain(f"ruda: {error}")
             refused += 1
             reports.append(
                 CheckReport(file, (Finding("refused", Severity.ERROR, str(error)),), 0, values)
             )
-        if form == "text" and reports[-1].tensors:
-            _show(reports[-1])
     _print_all(reports, form)
     if refused:
         return REFUSED
