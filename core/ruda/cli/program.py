@@ -26,6 +26,7 @@ _COMMANDS = {
     "diff": "What a file would do to a model, tensor by tensor.",
     "check": "What looks wrong in weight files: damage, outliers, NaN.",
     "compare": "Where two weight files differ, by structure or by value.",
+    "suggest": "A recipe that would make a file fit a model, with its evidence.",
     "convert": "Remap, adapt, cast and save to another file.",
     "run": "Run a model with weights over a dataset.",
     "models": "The architectures that weights can be loaded into.",

@@ -69,6 +69,8 @@ from ruda.store.select import PathFilter
 from ruda.store.sharding import parse_size
 from ruda.store.snapshot import ArraySource, Origin, TensorSnapshot, TensorSource
 from ruda.store.stores import PytorchStore, RudapackStore, SafetensorsStore, StoreOptions
+from ruda.store.suggest import suggest
+from ruda.store.suggest_report import Suggestion, SuggestKind, SuggestReport, Verdict
 from ruda.store.targets import Target
 from ruda.store.transforms import read_with_counts
 from ruda.store.writer import SaveResult, save, write
@@ -131,11 +133,15 @@ __all__ = [
     "Severity",
     "Status",
     "StoreOptions",
+    "SuggestKind",
+    "SuggestReport",
+    "Suggestion",
     "Target",
     "TensorIndex",
     "TensorSnapshot",
     "TensorSource",
     "TreeNode",
+    "Verdict",
     "adapter_names",
     "alternative_key",
     "apply",
@@ -170,6 +176,7 @@ __all__ = [
     "replace_file",
     "require_report_name",
     "save",
+    "suggest",
     "to_sarif",
     "write",
     "write_diff",

@@ -25,13 +25,15 @@ def said(capsys):
 def test_help_lists_the_commands_and_codes(capsys):
     assert main(["--help"]) == 0
     out, err = said(capsys)
-    for name in ("inspect", "diff", "convert", "run", "models", "formats", "app"):
+    for name in ("inspect", "diff", "suggest", "convert", "run", "models", "formats", "app"):
         assert f"\n  {name} " in out
     assert "Exit codes" in out
     assert err == ""
 
 
-@pytest.mark.parametrize("name", ["inspect", "diff", "convert", "run", "models", "formats", "app"])
+@pytest.mark.parametrize(
+    "name", ["inspect", "diff", "suggest", "convert", "run", "models", "formats", "app"]
+)
 def test_every_command_has_help(name, capsys):
     assert main([name, "--help"]) == 0
     assert said(capsys)[0].startswith(f"Usage: ruda {name}")

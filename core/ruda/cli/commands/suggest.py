@@ -1,0 +1,57 @@
+"""``ruda suggest``: a recipe that would make a file fit a model, with its evidence."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Unpack
+
+import click
+
+from ruda.cli.options import RecipeWords, recipe_of, recipe_options
+from ruda.cli.program import FINDINGS, FINE
+from ruda.cli.terminal import complain, echo, monitor, say_json
+
+
+@click.command("suggest")
+@click.argument("source")
+@click.argument("target")
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
+@recipe_options
+@click.option("--likely", is_flag=True, help="Take likely steps as well, not only certain ones.")
+@click.option("--json", "as_json", is_flag=True, help="All suggestions as one JSON object.")
+def command(
+    source: str,
+    target: str,
+    settings: tuple[str, ...],
+    likely: bool,
+    as_json: bool,
+    **words: Unpack[RecipeWords],
+) -> int:
+    """Suggest a recipe that lets SOURCE load into TARGET; it is printed and not applied.
+
+    The recipe goes to stdout as TOML, the evidence for each step to stderr. TARGET is an
+    architecture (see `ruda models`) with its settings, or another weights file. Exit code 0 when
+    the load would be complete with the printed recipe, 1 when it would not.
+    """
+    from ruda.session import parse_target, resolve_target
+    from ruda.store import diff, open_store, recipe_to_toml, suggest
+
+    recipe = recipe_of(words)
+    choice = parse_target(target, settings)
+    with (
+        monitor("Comparing") as watch,
+        open_store(source, top_level_key=words["top_level_key"], monitor=watch) as index,
+        closing(resolve_target(choice, monitor=watch)) as found,
+    ):
+        report = suggest(index, found.expectation, recipe=recipe, monitor=watch)
+        made = report.to_recipe(likely=likely)
+        outcome = diff(index, found.expectation, recipe=made, monitor=watch)
+    if as_json:
+        say_json({**report.as_data(), "target": choice.title})
+    else:
+        for line in str(report).splitlines():
+            complain(line)
+        cover = outcome.coverage
+        complain(f"with this recipe {cover.tensors} of {cover.tensors_total} tensors would load")
+        echo(recipe_to_toml(made).rstrip("\n"))
+    return FINE if outcome.is_complete else FINDINGS

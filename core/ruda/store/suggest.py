@@ -1,0 +1,281 @@
+"""suggest: the rules that would make a source fit a target, found from headers alone.
+
+Families of keys are compared by the shapes of their members first and by their names second. A
+step is taken into account only for what it gains; what could be meant in two ways is reported as
+ambiguous and never chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from ruda.nn import ParamSpec
+from ruda.progress import SILENT, Monitor
+from ruda.store.adapt import ModuleAdapter, adapter_names
+from ruda.store.diff_rows import fold
+from ruda.store.index import TensorIndex
+from ruda.store.recipe import Recipe
+from ruda.store.remap import compact_indices
+from ruda.store.suggest_board import Board, Entry, wants_of
+from ruda.store.suggest_pairs import Pair, pairs_of
+from ruda.store.suggest_prefixes import take_prefixes, take_wrappers
+from ruda.store.suggest_report import Suggestion, SuggestKind, SuggestReport, Verdict
+from ruda.store.suggest_rules import best_rule, candidates
+from ruda.store.targets import Expected, Target, expected_of
+
+RULES = 64
+"""Rules for families that one report suggests at most."""
+
+
+def suggest(
+    source: TensorIndex,
+    target: Target,
+    *,
+    recipe: Recipe | None = None,
+    monitor: Monitor = SILENT,
+) -> SuggestReport:
+    """Steps that would let more of the source load into the target, with their evidence.
+
+    Looks at what the recipe leaves open and adds to it. Reads headers only and changes nothing.
+    Raises RecipeError for a recipe that cannot be used on these keys.
+    """
+    recipe = Recipe() if recipe is None else recipe
+    expected = expected_of(target)
+    entries = _entries(source, recipe)
+    params = _wanted(expected, recipe)
+    trusted = _expected_adapter(source, target)
+    before = _Hypothesis(recipe, None, recipe.remap.contiguous).board(entries, params)
+    best: _Outcome | None = None
+    for hypothesis in _hypotheses(recipe, entries):
+        monitor.check()
+        if best is not None and hypothesis.adds_compaction and best.is_complete:
+            break
+        outcome = _infer(hypothesis, hypothesis.board(entries, params), monitor)
+        if best is None or outcome.rank(trusted) > best.rank(trusted):
+            best = outcome
+        if best.is_complete and all(step.kind is SuggestKind.PREFIX for step in best.steps):
+            break
+    assert best is not None  # there is always the hypothesis of the recipe itself
+    return SuggestReport(
+        suggestions=best.suggestions(before, entries, params),
+        recipe=recipe,
+        matched_before=len(before.matched),
+        matched_after=len(best.board.matched),
+        target_tensors=len(params),
+        source_name=source.format if source.path is None else source.path.name,
+        target_name=expected.name,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Hypothesis:
+    """An adapter and index compaction that rules are looked for under."""
+
+    recipe: Recipe
+    adapter: str | None
+    contiguous: bool
+
+    def chain(self) -> ModuleAdapter:
+        """What the recipe adapts with, the adapter of the hypothesis included."""
+        names = self.recipe.adapt if self.adapter is None else (*self.recipe.adapt, self.adapter)
+        return self.recipe.with_cast(None).with_adapt(*names).adapter()
+
+    @property
+    def adds_compaction(self) -> bool:
+        """True if gaps are closed that the recipe leaves."""
+        return self.contiguous and not self.recipe.remap.contiguous
+
+    def board(self, entries: tuple[Entry, ...], params: tuple[ParamSpec, ...]) -> Board:
+        """The source against the target under the hypothesis."""
+        return Board(
+            entries,
+            wants_of(params, self.chain()),
+            tuple(entry.key for entry in entries),
+            self.contiguous,
+            self.recipe.remap.keep_indices,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What was found under a hypothesis."""
+
+    hypothesis: _Hypothesis
+    board: Board
+    steps: tuple[Suggestion, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """True if every want has a source."""
+        return len(self.board.matched) == len(self.board.wants)
+
+    def rank(self, trusted: str | None) -> tuple[bool, int, int]:
+        """Orders outcomes: more matches, then fewer steps.
+
+        Square matrices are turned only by the adapter that the two formats ask for, unless
+        others prove it.
+        """
+        adapter = self.hypothesis.adapter
+        sound = self.board.proven or adapter == trusted
+        steps = len(self.steps) + self.hypothesis.adds_compaction
+        return sound, len(self.board.matched), -2 * steps - (adapter is not None)
+
+    def suggestions(
+        self, before: Board, entries: tuple[Entry, ...], params: tuple[ParamSpec, ...]
+    ) -> tuple[Suggestion, ...]:
+        """The rules, then compaction and the adapter with what each adds to the rest."""
+        hypothesis, matched = self.hypothesis, len(self.board.matched)
+        found = [*self.steps]
+        if hypothesis.adds_compaction:
+            gaps = replace(self.board, contiguous=False)
+            found.append(_compaction(matched - len(gaps.matched)))
+        if hypothesis.adapter is not None:
+            without = replace(hypothesis, adapter=None).board(entries, params)
+            plain = without.with_names(self.board.names)
+            gain = matched - len(plain.matched)
+            found.append(_adapter(hypothesis.adapter, gain, proven=self.board.proven))
+        if len(self.board.matched) < len(self.board.wants):
+            found += _swapped(self.board)
+        return tuple(found)
+
+
+def _expected_adapter(source: TensorIndex, target: Target) -> str | None:
+    """The adapter that the formats of both sides ask for, where they are known to differ."""
+    native = not isinstance(target, TensorIndex) or target.format == "rudapack"
+    if native:
+        return None if source.format == "rudapack" else "pytorch-to-ruda"
+    if source.format == "rudapack" and getattr(target, "format", "") == "pytorch":
+        return "ruda-to-pytorch"
+    return None
+
+
+def _entries(source: TensorIndex, recipe: Recipe) -> tuple[Entry, ...]:
+    """The tensors of the source under the keys that the recipe's rules give them."""
+    keys = list(source.snapshots)
+    for rule in recipe.remap.active:
+        keys = rule.rename_all(keys)
+    return tuple(
+        Entry(key, snapshot.shape, snapshot.dtype.is_float)
+        for key, snapshot in zip(keys, source.snapshots.values(), strict=True)
+    )
+
+
+def _wanted(expected: Expected, recipe: Recipe) -> tuple[ParamSpec, ...]:
+    """The parameters that the recipe does not leave out."""
+    return tuple(
+        param
+        for param in expected.params
+        if param.key not in recipe.skipped_keys
+        and (recipe.select.is_empty or recipe.select.matches(param.key, param.containers))
+    )
+
+
+def _hypotheses(recipe: Recipe, entries: tuple[Entry, ...]) -> Iterator[_Hypothesis]:
+    """Adapters without and with compaction; only the recipe's own where it has some."""
+    adapters: list[str | None] = [None, *(() if recipe.adapt else adapter_names())]
+    yield from (_Hypothesis(recipe, name, recipe.remap.contiguous) for name in adapters)
+    keys = [entry.key for entry in entries]
+    if not recipe.remap.contiguous and compact_indices(keys) != keys:
+        yield from (_Hypothesis(recipe, name, True) for name in adapters)
+
+
+def _infer(hypothesis: _Hypothesis, start: Board, monitor: Monitor) -> _Outcome:
+    """Prefixes, wrappers and families, one after the other, as long as something is gained."""
+    steps: list[Suggestion] = []
+    board = start
+    for take in (take_prefixes, take_wrappers, take_prefixes, take_families):
+        monitor.check()
+        board, taken = take(board)
+        steps += taken
+    kept = _needed(start, steps, len(board.matched))
+    return _Outcome(hypothesis, board, tuple(_cautious(kept)))
+
+
+def _needed(start: Board, steps: list[Suggestion], matched: int) -> list[Suggestion]:
+    """The steps without those that gain nothing, neither alone nor for a later one."""
+    for step in [step for step in steps if not step.matches]:
+        rest = [other for other in steps if other is not step]
+        names = start.names
+        for other in rest:
+            if other.rule is not None and other.verdict is not Verdict.AMBIGUOUS:
+                names = tuple(map(other.rule.rename, names))
+        if len(start.with_names(names).matched) >= matched:
+            steps = rest
+    return steps
+
+
+def _cautious(steps: list[Suggestion]) -> Iterator[Suggestion]:
+    """The steps; what was found after a likely one is no surer than that."""
+    worst = Verdict.CERTAIN
+    for step in steps:
+        if step.verdict is Verdict.LIKELY:
+            worst = Verdict.LIKELY
+        yield replace(step, verdict=worst) if step.verdict is Verdict.CERTAIN else step
+
+
+def take_families(board: Board) -> tuple[Board, list[Suggestion]]:
+    """Rules out of pairs, certain ones first; what is left is reported as ambiguous."""
+    steps: list[Suggestion] = []
+    for _ in range(RULES):
+        if not board.open_wants or not board.open_entries:
+            return board, steps
+        pairs = pairs_of(board)
+        for verdict in (Verdict.CERTAIN, Verdict.LIKELY):
+            found = best_rule(board, [pair for pair in pairs if pair.verdict is verdict])
+            if found is not None:
+                break
+        if found is None:
+            return board, [*steps, *_ambiguous(pairs)]
+        rule, pair, gain = found
+        more = "" if gain <= pair.count else f"; the same rule matches {gain - pair.count} more"
+        text = f"{pair.families}: {pair.evidence}{more}"
+        steps.append(Suggestion(pair.kind, verdict, gain, text, rule))
+        after = board.after(rule)
+        assert after is not None  # best_rule has tried it
+        board = after
+    return board, steps
+
+
+def _ambiguous(pairs: list[Pair]) -> Iterator[Suggestion]:
+    """One suggestion for all pairs of the same names with other numbers."""
+    groups: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        if pair.verdict is Verdict.AMBIGUOUS:
+            groups.setdefault(fold(f"{pair.source} -> {pair.target}"), []).append(pair)
+    for alike in groups.values():
+        pair = alike[0]
+        text = f"{pair.families}: {pair.evidence}"
+        if len(alike) > 1:
+            text += f"; {len(alike) - 1} more like it"
+        rule = list(candidates(pair))[-1]
+        count = sum(member.count for member in alike)
+        yield Suggestion(pair.kind, Verdict.AMBIGUOUS, count, text, rule, alternatives=pair.others)
+
+
+def _compaction(gain: int) -> Suggestion:
+    text = "the numbers of the source have gaps, those of the target have none"
+    verdict = Verdict.CERTAIN if gain > 1 else Verdict.LIKELY
+    return Suggestion(SuggestKind.INDEX, verdict, gain, text)
+
+
+def _adapter(name: str, gain: int, *, proven: bool) -> Suggestion:
+    text = "names of parameters and axes of matrices are those of the other framework"
+    if not proven:
+        text += "; all matrices are square, so their shapes cannot show that"
+    verdict = Verdict.CERTAIN if proven else Verdict.LIKELY
+    return Suggestion(SuggestKind.ADAPTER, verdict, gain, text, adapter=name)
+
+
+def _swapped(board: Board) -> list[Suggestion]:
+    """One suggestion about tensors that have the name of a want and its shape turned."""
+    count = 0
+    for at in board.open_entries:
+        want = board.by_name.get(board.seen[at])
+        shape = board.entries[at].shape
+        if want is not None and len(shape) == 2 and shape == board.wants[want].shape[::-1]:
+            count += 1
+    if not count:
+        return []
+    text = f"{count} matrices have the name that the target wants and their axes swapped"
+    return [Suggestion(SuggestKind.LAYOUT, Verdict.AMBIGUOUS, count, text)]

@@ -1,0 +1,219 @@
+"""Board: the names of a source against what a target wants, while rules are being tried."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ruda.errors import AdapterError
+from ruda.nn import ParamSpec
+from ruda.store.adapt import IdentityAdapter, ModuleAdapter, with_last_segment
+from ruda.store.remap import RemapRule, compact_indices
+from ruda.store.snapshot import ArraySource, TensorSnapshot, kind_of
+
+Shape = tuple[int, ...]
+
+HARMLESS = frozenset({"num_batches_tracked", "position_ids", "inv_freq"})
+"""Last segments of what files hold and no model needs: never paired."""
+
+SAMPLED = 3000
+"""Number of source keys from which candidates are tried on members of every family only."""
+
+PER_FAMILY = 3
+"""Members of a family in a sample."""
+
+_NUMBER = re.compile(r"(?<![^.])\d+(?![^.])")
+_NOTHING = ArraySource(np.empty(0, np.uint8))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A tensor of the source: its key after the rules that were there, and its header."""
+
+    key: str
+    shape: Shape
+    is_float: bool
+
+    @property
+    def is_harmless(self) -> bool:
+        """True for what no model needs."""
+        return self.key.rpartition(".")[2] in HARMLESS
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """A tensor of the target, as a file would hold it for the adapter."""
+
+    key: str
+    name: str
+    """The key under the names of the other framework; the key itself where they are the same."""
+    shape: Shape
+    """Before the adapter turns it."""
+    is_float: bool
+    is_turned: bool = False
+    """True if the adapter swaps its axes, which the shape of a square matrix does not show."""
+
+
+def wants_of(params: Iterable[ParamSpec], adapter: ModuleAdapter) -> tuple[Want, ...]:
+    """What a file must hold for these parameters under the adapter."""
+    plain = isinstance(adapter, IdentityAdapter)
+    back = adapter.reverse()
+    found: list[Want] = []
+    for param in params:
+        name, shape, turned = param.key, param.shape, False
+        if not plain:
+            last = name.rpartition(".")[2]
+            other = adapter.alternative_name(last, kind_of(param.containers))
+            name = name if other is None else with_last_segment(name, other)
+            shape, turned = _before(back, param)
+        found.append(Want(param.key, name, shape, param.dtype.is_float, turned))
+    return tuple(found)
+
+
+def _before(back: ModuleAdapter, param: ParamSpec) -> tuple[Shape, bool]:
+    """The shape that the adapter turns into the parameter's, and whether it swaps axes."""
+    header = TensorSnapshot(
+        param.key, param.dtype, param.shape, 0, _NOTHING, containers=param.containers
+    )
+    try:
+        made = back.adapt(header)
+    except AdapterError:
+        return param.shape, False
+    return made.shape, any(step.startswith("transpose") for step in made.trail)
+
+
+def fold_numbers(name: str) -> str:
+    """The name with every segment that is a number folded to ``*``."""
+    return _NUMBER.sub("*", name)
+
+
+def numbers_of(name: str) -> tuple[str, ...]:
+    """The segments that are numbers."""
+    return tuple(_NUMBER.findall(name))
+
+
+@dataclass(frozen=True)
+class Board:
+    """Names of the source (``names``, as the rules so far leave them) and wants of the target."""
+
+    entries: tuple[Entry, ...]
+    wants: tuple[Want, ...]
+    names: tuple[str, ...]
+    contiguous: bool = False
+    keep_indices: str | None = None
+    disputed: frozenset[int] = field(default=frozenset())
+    """Places of wants that more than one prefix claims: nothing is paired with them."""
+
+    @cached_property
+    def by_name(self) -> dict[str, int]:
+        """Place of the want for every key under which one is looked for."""
+        found = {want.key: at for at, want in enumerate(self.wants)}
+        for at, want in enumerate(self.wants):
+            found.setdefault(want.name, at)
+        return found
+
+    @cached_property
+    def seen(self) -> tuple[str, ...]:
+        """The names as the target sees them: after index compaction, where it is on."""
+        return tuple(self._seen(self.names))
+
+    def _seen(self, names: Sequence[str]) -> Sequence[str]:
+        return compact_indices(names, keep=self.keep_indices) if self.contiguous else names
+
+    @cached_property
+    def matched(self) -> dict[int, int]:
+        """Place of the source for every want that has one of its name and shape."""
+        return self._matches(range(len(self.entries)), self.seen)
+
+    def _matches(self, places: Iterable[int], seen: Sequence[str]) -> dict[int, int]:
+        found: dict[int, int] = {}
+        for place, name in zip(places, seen, strict=True):
+            want = self.by_name.get(name)
+            if want is not None and self.entries[place].shape == self.wants[want].shape:
+                found.setdefault(want, place)
+        return found
+
+    @cached_property
+    def proven(self) -> bool:
+        """False if matrices are turned that are all square, so that nothing shows it is right."""
+        turned = [self.wants[at].shape for at in self.matched if self.wants[at].is_turned]
+        return not turned or any(len(set(shape)) > 1 for shape in turned)
+
+    @cached_property
+    def open_entries(self) -> tuple[int, ...]:
+        """Places of source tensors that nobody takes and that may be of use."""
+        taken = set(self.matched.values())
+        return tuple(
+            at for at, entry in enumerate(self.entries) if at not in taken and not entry.is_harmless
+        )
+
+    @cached_property
+    def open_wants(self) -> tuple[int, ...]:
+        """Places of wants without a source, disputed ones left out."""
+        return tuple(
+            at
+            for at in range(len(self.wants))
+            if at not in self.matched and at not in self.disputed
+        )
+
+    @cached_property
+    def _sample(self) -> tuple[int, ...]:
+        """Places on which candidates are tried first: all, or some of every family."""
+        if len(self.entries) <= SAMPLED or self.contiguous:
+            return tuple(range(len(self.entries)))
+        counts: dict[str, int] = {}
+        chosen: list[int] = []
+        for at, name in enumerate(self.names):
+            family = fold_numbers(name)
+            counts[family] = counts.get(family, 0) + 1
+            if counts[family] <= PER_FAMILY:
+                chosen.append(at)
+        return tuple(chosen)
+
+    @cached_property
+    def _sample_matched(self) -> int:
+        return len(self._matches(self._sample, [self.seen[at] for at in self._sample]))
+
+    def trial(self, rule: RemapRule) -> tuple[int, int]:
+        """Net gain in matches on the sample, and how many names change without one.
+
+        A rule that makes two names one gains nothing.
+        """
+        before = [self.names[at] for at in self._sample]
+        after = [rule.rename(name) for name in before]
+        changed = sum(a != b for a, b in zip(after, before, strict=True))
+        if len(set(after)) < len(set(before)) or not all(after):
+            return -1, changed
+        gain = len(self._matches(self._sample, self._seen(after))) - self._sample_matched
+        return gain, changed - gain
+
+    def after(self, rule: RemapRule) -> Board | None:
+        """The board once the rule is taken; None if two names would become one."""
+        names = tuple(rule.rename(name) for name in self.names)
+        if len(set(names)) < len(set(self.names)) or not all(names):
+            return None
+        return self.with_names(names)
+
+    def with_names(self, names: tuple[str, ...]) -> Board:
+        """With other names."""
+        return self._of(names=names)
+
+    def with_disputed(self, places: Iterable[int]) -> Board:
+        """With more wants that are left alone."""
+        return self._of(disputed=self.disputed.union(places))
+
+    def _of(
+        self, names: tuple[str, ...] | None = None, disputed: frozenset[int] | None = None
+    ) -> Board:
+        return Board(
+            self.entries,
+            self.wants,
+            self.names if names is None else names,
+            self.contiguous,
+            self.keep_indices,
+            self.disputed if disputed is None else disputed,
+        )

@@ -1,0 +1,137 @@
+"""Published models: what is suggested for them alone, and that their recipes load all of them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ruda.models import get
+from ruda.store import Recipe, TensorIndex, apply, diff, open_store, read_recipe, suggest
+from ruda.store.snapshot import ArraySource, TensorSnapshot
+from ruda.tensor import DType, Tensor
+
+pytestmark = pytest.mark.cases
+
+RECIPES = Path(__file__).parent.parent / "recipes"
+
+FILES = [
+    pytest.param("resnet20", "resnet20_cifar10/resnet20-12fca82f.th", id="resnet20"),
+    pytest.param("mtcnn-pnet", "mtcnn/pnet.pt", id="pnet"),
+    pytest.param("mtcnn-rnet", "mtcnn/rnet.pt", id="rnet"),
+    pytest.param("mtcnn-onet", "mtcnn/onet.pt", id="onet"),
+    pytest.param("crepe-tiny", "crepe_tiny/tiny.pth", id="crepe"),
+    pytest.param("digit-recognizer", "digit_recognizer_cnn/handwriting_model.pth", id="digits"),
+]
+
+
+def recipe_for(file: str) -> Recipe:
+    return read_recipe(RECIPES / f"{Path(file).parent}.toml")
+
+
+@pytest.mark.parametrize(("name", "file"), FILES)
+def test_recipes_load_completely(cases, name, file):
+    with open_store(cases / "models" / file) as source:
+        report = diff(source, get(name).build(), recipe=recipe_for(file))
+        assert report.is_clean
+        assert report.coverage.share == 1.0
+        result = apply(source, get(name).build(), recipe=recipe_for(file))
+    assert not result.missing
+    assert not result.unused
+    assert not result.errors
+
+
+@pytest.mark.parametrize(("name", "file"), FILES)
+def test_suggested_recipes_load_completely(cases, name, file):
+    with open_store(cases / "models" / file) as source:
+        report = suggest(source, get(name).build())
+        # CREPE's norms are told apart by their names only.
+        found = diff(
+            source, get(name).build(), recipe=report.to_recipe(likely=name == "crepe-tiny")
+        )
+    assert found.is_clean
+    assert found.coverage.share == 1.0
+
+
+def loaded(cases, name, file):
+    model = get(name).build()
+    with open_store(cases / "models" / file) as source:
+        apply(source, model, recipe=recipe_for(file))
+    return model
+
+
+RUNS = [
+    pytest.param("resnet20", FILES[0].values[1], "input", "logits", id="resnet20"),
+    pytest.param("digit-recognizer", FILES[5].values[1], "input", "logits", id="digits"),
+]
+
+
+@pytest.mark.parametrize(("name", "file", "given", "expected"), RUNS)
+def test_results_are_the_reference(cases, name, file, given, expected):
+    with np.load(cases / "models" / Path(file).parent / "ref.npz") as reference:
+        found = loaded(cases, name, file)(Tensor(reference[given])).numpy()
+        np.testing.assert_allclose(found, reference[expected], atol=1e-4)
+
+
+def test_crepe_hears_the_pitch(cases):
+    with np.load(cases / "models" / "crepe_tiny" / "ref.npz") as reference:
+        frames = Tensor(reference["frames"].reshape(-1, 1, 1024, 1))
+        logits = loaded(cases, "crepe-tiny", "crepe_tiny/tiny.pth")(frames).numpy()
+        np.testing.assert_allclose(1 / (1 + np.exp(-logits)), reference["activations"], atol=1e-4)
+
+
+@pytest.mark.parametrize("net", ["pnet", "rnet", "onet"])
+def test_mtcnn_finds_the_faces(cases, net):
+    with np.load(cases / "models" / "mtcnn" / "ref.npz") as reference:
+        found = loaded(cases, f"mtcnn-{net}", f"mtcnn/{net}.pt")(Tensor(reference[f"{net}_in"]))
+        prob = Tensor(found.numpy()[:, :2]).softmax(1).numpy()
+        np.testing.assert_allclose(prob, reference[f"{net}_prob"], atol=1e-4)
+        np.testing.assert_allclose(found.numpy()[:, 2:6], reference[f"{net}_box"], atol=1e-4)
+        if net == "onet":
+            np.testing.assert_allclose(found.numpy()[:, 6:], reference["onet_landmarks"], atol=1e-4)
+
+
+def llama2c(path: Path) -> TensorIndex:
+    """The tensors of a llama2.c file under the names of its PyTorch checkpoint."""
+    dim, hidden, layers, heads, kv_heads, vocab, _ = np.fromfile(path, "<i4", 7)
+    values = np.fromfile(path, "<f4", offset=28)
+    shared, at = dim // heads * kv_heads, 0
+    found: dict[str, np.ndarray] = {}
+
+    def take(name: str, *shape: int) -> None:
+        nonlocal at
+        size = int(np.prod(shape))
+        found[name] = values[at : at + size].reshape(shape)
+        at += size
+
+    take("tok_embeddings", vocab, dim)
+    take("attention_norm", layers, dim)
+    for name, rows in (("wq", dim), ("wk", shared), ("wv", shared), ("wo", dim)):
+        take(f"attention.{name}", layers, rows, dim)
+    take("ffn_norm", layers, dim)
+    for name, shape in (("w1", (hidden, dim)), ("w2", (dim, hidden)), ("w3", (hidden, dim))):
+        take(f"feed_forward.{name}", layers, *shape)
+    take("norm", dim)
+    whole = {"tok_embeddings", "norm"}
+    named = {f"{name}.weight": found[name] for name in whole}
+    for layer in range(layers):
+        for name in found.keys() - whole:
+            named[f"layers.{layer}.{name}.weight"] = found[name][layer]
+    return TensorIndex.of(
+        (
+            TensorSnapshot(key, DType.F32, array.shape, array.nbytes, ArraySource(array))
+            for key, array in named.items()
+        ),
+        format="llama2.c",
+    )
+
+
+def test_stories_load_completely(cases):
+    source = llama2c(cases / "models" / "stories260k_llama" / "stories260K.bin")
+    model = get("llama").build(tied=1)
+    recipe = read_recipe(RECIPES / "stories260k_llama.toml")
+    assert diff(source, model, recipe=recipe).is_clean
+    result = apply(source, model, recipe=recipe)
+    assert len(result.applied) == 47
+    assert not result.missing
+    assert not result.unused
+    assert diff(source, model, recipe=suggest(source, model).to_recipe()).is_clean
