@@ -297,15 +297,17 @@ _BY_NAME: dict[str, ModuleAdapter] = {
 
 
 def adapter_names() -> tuple[str, ...]:
-    """Names that a recipe's ``adapt`` may list."""
+    """Names that a recipe's ``adapt`` may list and that hints try; the special ones are not."""
     return tuple(_BY_NAME)
 
 
 def adapter_named(name: str) -> ModuleAdapter:
-    """The adapter of this name. Raises RecipeError listing the known names."""
-    found = _BY_NAME.get(name)
+    """The adapter of this name, the special ones too. Raises RecipeError listing the names."""
+    from ruda.store.special import FORMS, special_named  # it is made of the adapters above
+
+    found = _BY_NAME.get(name) or special_named(name)
     if found is None:
-        known = ", ".join(_BY_NAME)
+        known = ", ".join((*_BY_NAME, *FORMS))
         raise RecipeError(f"no adapter is called {name!r}; known: {known}", step="adapt")
     return found
 

@@ -57,6 +57,7 @@ class Flag(Enum):
     """The target takes a block of rows of the source; other targets take the others."""
     JOINED = "joined"
     """The target takes several sources."""
+    PERMUTED = "permuted"
     TIED = "tied"
     """The file holds it as an alias of another tensor."""
     PLACEHOLDER = "placeholder"
@@ -258,6 +259,7 @@ _FLAG_OF_STEP = {
     "cast": Flag.CAST,
     "split": Flag.SPLIT,
     "join": Flag.JOINED,
+    "permute": Flag.PERMUTED,
 }
 
 _SENTENCES = {

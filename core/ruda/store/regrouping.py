@@ -128,7 +128,7 @@ def regrouped(
     """
     originals = {labelled.key: original for original, labelled in pairs}
     labelled_by_key = {labelled.key: labelled for _, labelled in pairs}
-    wanted = _wanted(adapter, targets, labelled_by_key)
+    wanted, tied = _wanted(adapter, targets, labelled_by_key)
     groups = _groups(adapter, [s for _, s in pairs if s.key not in wanted])
     result: list[Pair] = []
     for original, labelled in pairs:
@@ -142,6 +142,9 @@ def regrouped(
                 result.append((original, whole))
         else:
             result += [(original, part) for part in _split(adapter, labelled)]
+    for param, parts in tied:
+        given = gathered(parts, labelled_by_key, param.key, param.containers)
+        result.append((originals[parts[0].key], given))
     return result
 
 
@@ -158,8 +161,12 @@ Wanted = dict[str, list[tuple[ParamSpec, Parts]]]
 
 def _wanted(
     adapter: ModuleAdapter, targets: Sequence[ParamSpec], sources: Mapping[str, TensorSnapshot]
-) -> Wanted:
-    """For every tensor that targets take in pieces: what it, as the first of its parts, becomes."""
+) -> tuple[Wanted, list[tuple[ParamSpec, Parts]]]:
+    """For every tensor that targets take in pieces: what it, as the first of its parts, becomes.
+
+    Apart from them the targets that take what another takes as well.
+    """
+    tied: list[tuple[ParamSpec, Parts]] = []
     own = {param.key for param in targets}
     taken = Taken()
     found: Wanted = {}
@@ -168,7 +175,10 @@ def _wanted(
         if param.key in sources:
             continue
         parts = find_parts(adapter, param, sources, own, taken)
-        if parts is None or any(piece.shared for piece in parts):
+        if parts is None:
+            continue
+        if any(piece.shared for piece in parts):
+            tied.append((param, parts))
             continue
         taken.take(parts)
         found.setdefault(parts[0].key, []).append((param, parts))
@@ -181,7 +191,7 @@ def _wanted(
                 f"the target wants {len(pieces)} of the {pieces[0].blocks} blocks of its rows",
                 key=key,
             )
-    return found
+    return found, tied
 
 
 def _split(adapter: ModuleAdapter, labelled: TensorSnapshot) -> Iterator[TensorSnapshot]:
