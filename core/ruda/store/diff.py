@@ -301,6 +301,8 @@ class _Diff:
         if not self.plain:
             wanted += [key for param in missing for key in alternative_keys(self.adapter, param)]
         hints = probe_prefixes(self.unused, wanted)
+        if hints and hints[0].matches >= len(missing) and not turned:
+            return tuple(hints)  # an adapter could not match more
         best = Hint("adapt", "", 0)
         for name in adapter_names():
             if name not in self.recipe.adapt and not self._has_reverse(name):

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
 from ruda.nn import ParamSpec
 from ruda.store.diff_report import Hint
 from ruda.store.diff_rows import Nearest, fold
 from ruda.store.snapshot import TensorSnapshot
+from ruda.store.suggest_prefixes import prefix_votes, tails
 
 THRESHOLD = 0.70
 """Jaro similarity from which a key is suggested."""
 
 COMPARISONS = 20_000
 """Pairs of names that one report compares at most; a file of unlike names stays fast."""
-
-PREFIX_DEPTH = 4
-"""Leading segments that are tried as a prefix."""
 
 _DIGITS = re.compile(r"\d+")
 
@@ -129,7 +126,7 @@ class NearestKeys:
         """First unused key for each end of one that begins after a dot."""
         found: dict[str, str] = {}
         for key in self._unused:
-            for tail in _tails(key):
+            for tail in tails(key):
                 found.setdefault(tail, key)
         return found
 
@@ -168,30 +165,11 @@ def probe_prefixes(unused: Iterable[str], wanted: Iterable[str]) -> list[Hint]:
     Stripping one prefix may leave another (``module.`` below ``_orig_mod.``), so whole runs of
     leading segments are tried at once. The best of each kind, most matches first.
     """
-    sources, targets = set(unused), set(wanted)
+    sources, targets = dict.fromkeys(unused), dict.fromkeys(wanted)
     hints: list[Hint] = []
     for kind, longer, shorter in (("strip", sources, targets), ("add", targets, sources)):
-        found = _prefix_votes(longer, shorter)
+        found = prefix_votes(list(longer), shorter)
         if found:
             prefix, count = max(found.items(), key=lambda pair: (pair[1], -len(pair[0])))
             hints.append(Hint(kind, prefix, count))
     return sorted(hints, key=lambda hint: -hint.matches)
-
-
-def _prefix_votes(longer: set[str], shorter: set[str]) -> Counter[str]:
-    votes: Counter[str] = Counter()
-    for key in longer:
-        for tail in _tails(key):
-            if tail in shorter:
-                votes[key[: len(key) - len(tail)]] += 1
-    return votes
-
-
-def _tails(key: str) -> Iterator[str]:
-    """The key without its first segment, without its first two, and so on."""
-    at = -1
-    for _ in range(PREFIX_DEPTH):
-        at = key.find(".", at + 1)
-        if at < 0:
-            return
-        yield key[at + 1 :]

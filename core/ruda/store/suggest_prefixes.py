@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from ruda.store.remap import RemapRule
@@ -12,6 +13,12 @@ from ruda.store.suggest_report import Suggestion, SuggestKind, Verdict
 
 PREFIX_DEPTH = 4
 """Leading segments that are tried as a prefix."""
+
+SAMPLED_KEYS = 1000
+"""Number of keys that propose prefixes where there are at least twice as many."""
+
+PROPOSED = 4
+"""Prefixes that are counted over all keys after that."""
 
 ROUNDS = 8
 """Prefixes that are taken one after the other at most."""
@@ -56,6 +63,35 @@ def claims(
                 found.setdefault(("add", key[: len(key) - len(tail)]), []).append((tail, key))
     ranked = sorted(found.items(), key=lambda item: (-len(item[1]), len(item[0][1])))
     return [Claim(kind, prefix, tuple(pairs)) for (kind, prefix), pairs in ranked]
+
+
+def prefix_votes(longer: Sequence[str], shorter: Collection[str]) -> Counter[str]:
+    """How many of the longer keys are among the shorter ones without a prefix, by prefix.
+
+    Of very many keys a part proposes the prefixes, which are then counted over all of them.
+    """
+    step = len(longer) // SAMPLED_KEYS
+    votes = _votes(longer[::step] if step > 1 else longer, shorter)
+    if step <= 1:
+        return votes
+    if not votes:
+        return _votes(longer, shorter)
+    best = sorted(votes, key=lambda prefix: (-votes[prefix], len(prefix)))[:PROPOSED]
+    return Counter({prefix: _with_prefix(longer, shorter, prefix) for prefix in best})
+
+
+def _votes(longer: Sequence[str], shorter: Collection[str]) -> Counter[str]:
+    votes: Counter[str] = Counter()
+    for key in longer:
+        for tail in tails(key):
+            if tail in shorter:
+                votes[key[: len(key) - len(tail)]] += 1
+    return votes
+
+
+def _with_prefix(longer: Sequence[str], shorter: Collection[str], prefix: str) -> int:
+    size = len(prefix)
+    return sum(key[size:] in shorter for key in longer if key.startswith(prefix))
 
 
 def take_prefixes(board: Board) -> tuple[Board, list[Suggestion]]:
