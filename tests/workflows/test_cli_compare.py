@@ -74,6 +74,7 @@ def test_compare_remaps_the_left_side(ruda, file):
     code, out, _ = ruda("compare", a, b, "--values", "--remap", r"^module\.", "", "--json")
     assert code == 0
     assert json.loads(out)["counts"]["same"] == 1
+    assert ruda("compare", b, a, "--values", "--remap-b", r"^module\.", "")[0] == 0
 
 
 def test_compare_refuses_what_means_nothing(ruda, file, tmp_path):

@@ -20,7 +20,7 @@ from ruda.store.index import TensorIndex
 from ruda.store.int8 import Int8Source
 from ruda.store.recipe import Recipe
 from ruda.store.scales import protected_keys
-from ruda.store.snapshot import TensorSnapshot
+from ruda.store.snapshot import ArraySource, TensorSnapshot
 from ruda.store.targets import Target
 from ruda.store.transforms import CastSource
 from ruda.tensor import CastCounts, DType, cast
@@ -248,9 +248,9 @@ def _row(
 ) -> ConversionRow:
     plain = ConversionRow(
         key=snapshot.key,
-        before=snapshot.dtype_label,
+        before=_unpacked_from(snapshot) or snapshot.dtype_label,
         after=snapshot.dtype_label,
-        bytes_before=snapshot.nbytes,
+        bytes_before=_stored_bytes(snapshot.source) or snapshot.nbytes,
         bytes_after=snapshot.nbytes,
     )
     found = _cast_of(snapshot)
@@ -258,11 +258,10 @@ def _row(
         if scale_is_ours(snapshot):
             return replace(plain, bytes_before=0)
         return replace(plain, refused=_refusal(snapshot.key, scaled))
-    before, nbytes = found
     row = replace(
         plain,
-        before=before.label,
-        bytes_before=nbytes,
+        before=_unpacked_from(snapshot) or found.label,
+        bytes_before=_stored_bytes(snapshot.source) or found.nbytes(snapshot.numel),
         is_cast=True,
         clamped=isinstance(snapshot.source, ClampedSource),
         sampled=sample is not None and sample < snapshot.numel,
@@ -287,17 +286,36 @@ def _refusal(key: str, scaled: dict[str, str]) -> str:
     return f"its values mean nothing without {scale!r}, and a cast of them alone would be wrong"
 
 
-def _cast_of(snapshot: TensorSnapshot) -> tuple[DType, int] | None:
-    """Element type and bytes before the outermost cast; None for a tensor that is not cast."""
+def _cast_of(snapshot: TensorSnapshot) -> DType | None:
+    """Element type before the outermost cast; None for a tensor that is not cast."""
     source: Any = snapshot.source
     if isinstance(source, Int8Source):
-        before = source.scales.dtype
-    else:
-        inner = _outermost_cast(source)
-        if inner is None:
-            return None
-        before = inner.before
-    return before, before.nbytes(snapshot.numel)
+        return source.scales.dtype
+    made = _outermost_cast(source)
+    return None if made is None else made.before
+
+
+def _unpacked_from(snapshot: TensorSnapshot) -> str | None:
+    """Element type in the file of a tensor that was dequantised on the way; else None."""
+    for step in snapshot.trail:
+        word, _, rest = step.partition(" ")
+        if word == "dequantize":
+            return rest
+        if word == "scale" and rest != "of int8":
+            return DType.I8.label
+    return None
+
+
+def _stored_bytes(source: Any) -> int | None:
+    """Bytes of the innermost source, that of the file; None where it does not say."""
+    for name in ("source", "scales", "packed", "whole", "range"):
+        inner = getattr(source, name, None)
+        if inner is not None:
+            return _stored_bytes(inner)
+    if isinstance(source, ArraySource):
+        return int(source.array.nbytes)
+    found = getattr(source, "nbytes", None)
+    return found if isinstance(found, int) else None
 
 
 def _outermost_cast(source: Any) -> CastSource | None:

@@ -15,7 +15,10 @@ from ruda.store import (
     TensorIndex,
     TensorSnapshot,
     conversion_report,
+    convert,
     describe,
+    open_store,
+    save,
 )
 from ruda.tensor import DType
 
@@ -73,8 +76,6 @@ def patterns(chunk, chunks=10, count=2_500_000):
 @pytest.mark.parametrize("chunk", range(10))
 @pytest.mark.parametrize("dtype", [DType.F16, DType.BF16], ids=str)
 def test_patterns_at_the_edges_are_bit_equal_and_counted_exactly(dtype, chunk):
-    from ruda.store import convert
-
     x = patterns(chunk)
     source = index(a=x)
     with np.errstate(all="ignore"):
@@ -180,3 +181,13 @@ def test_it_can_be_stopped():
 
     with pytest.raises(Cancelled, match=r"^$"):
         conversion_report(index(a=EDGES), to(DType.F16), monitor=Stop())
+
+
+def test_bytes_before_are_those_of_the_file(tmp_path):
+    x = np.ones((4, 8), "<f4")
+    save(convert(index(w=x), recipe=to(DType.I8)), tmp_path / "a.safetensors")
+    with open_store(tmp_path / "a.safetensors") as file:
+        (half,) = conversion_report(file, to(DType.F16)).rows
+        (full,) = conversion_report(file, to(DType.F32)).rows
+    assert (half.before, half.after, half.bytes_before, half.bytes_after) == ("i8", "f16", 32, 64)
+    assert (full.before, full.after, full.bytes_before, full.bytes_after) == ("i8", "f32", 32, 128)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     metavar="FROM TO",
     help="Rename keys of A: a regex and its replacement; may be repeated.",
 )
+@click.option("--remap-b", multiple=True, nargs=2, metavar="FROM TO", help="Rename keys of B.")
 @click.option("--recipe", "recipe_left", metavar="FILE", help="A recipe file for A.")
 @click.option("--recipe-b", "recipe_right", metavar="FILE", help="A recipe file for B.")
 @click.option("--all", "show_all", is_flag=True, help="Show the tensors that are the same, too.")
@@ -42,6 +43,7 @@ def command(
     ulp: int,
     any_dtype: bool,
     remap: tuple[tuple[str, str], ...],
+    remap_b: tuple[tuple[str, str], ...],
     recipe_left: str | None,
     recipe_right: str | None,
     show_all: bool,
@@ -70,7 +72,7 @@ def command(
             ulp=ulp,
             any_dtype=any_dtype,
             recipe_left=_recipe(recipe_left, remap),
-            recipe_right=_recipe(recipe_right, ()),
+            recipe_right=_recipe(recipe_right, remap_b),
             monitor=watch,
         )
     if as_json:
