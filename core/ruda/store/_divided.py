@@ -44,6 +44,25 @@ def divided_containers(parent: str, groups: Groups) -> dict[str, tuple[str, ...]
     return {}
 
 
+def transformer_layers(groups: Groups) -> int:
+    """Number of parents that hold what a transformer layer holds, in either side's names."""
+    count = 0
+    for parent, siblings in groups.items():
+        if parent == "pwff.linear_inner" or parent.endswith(".pwff.linear_inner"):
+            count += _beside(parent.rpartition(".")[0], "norm_1") in groups
+        elif parent == "self_attn" or parent.endswith(".self_attn"):
+            beside = (_beside(parent, "linear1"), _beside(parent, "norm1"))
+            held = not _IN_PROJECTIONS.isdisjoint(siblings)
+            count += held and all(name in groups for name in beside)
+    return count
+
+
+def _beside(parent: str, name: str) -> str:
+    """Another field of the module that a parent is a field of."""
+    head = parent.rpartition(".")[0]
+    return f"{head}.{name}" if head else name
+
+
 def _stacked_gates(siblings: Mapping[str, TensorSnapshot]) -> dict[str, tuple[str, ...]]:
     """PyTorch's recurrent layers: the kind is told by the number of blocks of rows."""
     shape = siblings["weight_hh_l0"].shape

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ruda.store._divided import divided_containers
+from ruda.store._divided import divided_containers, transformer_layers
 from ruda.store.snapshot import EITHER, TensorSnapshot, kind_of
 
 _EMBEDDING = re.compile(r"embed|(^|[._])(wte|wpe)$", re.IGNORECASE)
@@ -60,7 +60,15 @@ def infer_containers(snapshots: Mapping[str, TensorSnapshot]) -> Inference:
             certain[kind_of(next(iter(divided.values()))) or ""] += 1
         if kind is not None and not all(s.containers for s in siblings.values()):
             (open_cases if kind.startswith(EITHER) else certain)[kind] += 1
-    return Inference(containers, _notes(certain, open_cases, unknown))
+    notes = _notes(certain, open_cases, unknown)
+    layers = transformer_layers(groups)
+    if layers and not all(snapshot.containers for snapshot in snapshots.values()):
+        notes += (
+            f"{counted(layers, 'transformer layer')}: the names inside, and which norm is which, "
+            "stay as they are, as nothing in a file says whether norms come first; name a target "
+            "model to decide",
+        )
+    return Inference(containers, notes)
 
 
 _LEAVES = frozenset({"weight", "bias", "gamma", "beta", "alpha", "running_mean", "running_var"})

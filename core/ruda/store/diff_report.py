@@ -90,6 +90,12 @@ class DiffReport:
             f"{cover.tensors} of {cover.tensors_total} tensors",
             "   ".join(f"{status.value} {count}" for status, count in self.counts.items()),
         ]
+        if self.reused:
+            key, count = next(iter(self.reused.items()))
+            lines.append(
+                f"listed apart: {len(self.reused)} of {self.source_tensors} sources are used "
+                f"several times, {key!r} first ({count} times)"
+            )
         for status in (Status.ERROR, Status.MISSING, Status.UNUSED, Status.SKIPPED, Status.APPLIED):
             lines += _status_lines(status, self.families(self.of(status)))
         return "\n".join(

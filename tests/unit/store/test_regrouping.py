@@ -103,6 +103,8 @@ def test_a_split_source_counts_once_and_has_a_row_for_each_part() -> None:
     assert row.flags == {Flag.SPLIT, Flag.RENAMED, Flag.TRANSPOSED}
     assert row.nbytes == 4 * 3 * 4
     assert report.as_data()["reused"]["weight_ih_l0"] == 4
+    told = "4 of 4 sources are used several times, 'weight_ih_l0' first (4 times)"
+    assert f"listed apart: {told}" in str(report)
 
 
 def test_square_blocks_are_proven_by_what_they_are_blocks_of() -> None:
@@ -424,3 +426,20 @@ def test_a_module_is_saved_as_pytorch_has_it(tmp_path) -> None:
         }
         apply(index, again, recipe=TO_RUDA)
     same(collect(model), collect(again))
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_norms_of_transformer_layers_are_not_guessed_from_a_file(norm_first: bool) -> None:
+    source = encoder(2, "self_attn")
+    made = convert(source, recipe=TO_RUDA)
+    assert "norm1.gamma" in made
+    assert any(note.startswith("1 transformer layer: the names inside") for note in made.notes)
+    module = target_of(norm_first)
+    assert module is not None
+    plain = collect(Holder(module))
+    bare = TensorIndex.of(
+        [TensorSnapshot.from_array(key, s.read()) for key, s in plain.items()], format="rudapack"
+    )
+    back = convert(bare, recipe=TO_PYTORCH)
+    assert {"part.norm_1.weight", "part.mha.in_proj_weight"} <= set(back)
+    assert any(note.startswith("1 transformer layer: ") for note in back.notes)
