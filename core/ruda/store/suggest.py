@@ -60,8 +60,8 @@ def suggest(
     return SuggestReport(
         suggestions=best.suggestions(before, entries, params),
         recipe=recipe,
-        matched_before=len(before.matched),
-        matched_after=len(best.board.matched),
+        matched_before=before.covered,
+        matched_after=best.board.covered,
         target_tensors=len(params),
         source_name=source.format if source.path is None else source.path.name,
         target_name=expected.name,
@@ -119,23 +119,23 @@ class _Outcome:
         adapter = self.hypothesis.adapter
         sound = self.board.proven or adapter == trusted
         steps = len(self.steps) + self.hypothesis.adds_compaction
-        return sound, len(self.board.matched), -2 * steps - (adapter is not None)
+        return sound, self.board.covered, -2 * steps - (adapter is not None)
 
     def suggestions(
         self, before: Board, entries: tuple[Entry, ...], params: tuple[ParamSpec, ...]
     ) -> tuple[Suggestion, ...]:
         """The rules, then compaction and the adapter with what each adds to the rest."""
-        hypothesis, matched = self.hypothesis, len(self.board.matched)
+        hypothesis, covered = self.hypothesis, self.board.covered
         found = [*self.steps]
         if hypothesis.adds_compaction:
             gaps = replace(self.board, contiguous=False)
-            found.append(_compaction(matched - len(gaps.matched)))
+            found.append(_compaction(covered - gaps.covered))
         if hypothesis.adapter is not None:
             without = replace(hypothesis, adapter=None).board(entries, params)
             plain = without.with_names(self.board.names)
-            gain = matched - len(plain.matched)
+            gain = covered - plain.covered
             found.append(_adapter(hypothesis.adapter, gain, proven=self.board.proven))
-        if len(self.board.matched) < len(self.board.wants):
+        if not self.is_complete:
             found += _swapped(self.board)
         return tuple(found)
 

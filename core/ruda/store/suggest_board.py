@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from ruda.errors import AdapterError
 from ruda.nn import ParamSpec
-from ruda.store.adapt import IdentityAdapter, ModuleAdapter, with_last_segment
+from ruda.store.adapt import IdentityAdapter, ModuleAdapter, pieces_of, with_last_segment
 from ruda.store.remap import RemapRule, compact_indices
 from ruda.store.snapshot import ArraySource, TensorSnapshot, kind_of
 
@@ -56,22 +56,39 @@ class Want:
     is_float: bool
     is_turned: bool = False
     """True if the adapter swaps its axes, which the shape of a square matrix does not show."""
+    count: int = 1
+    """Number of parameters that the adapter makes of it."""
 
 
 def wants_of(params: Iterable[ParamSpec], adapter: ModuleAdapter) -> tuple[Want, ...]:
     """What a file must hold for these parameters under the adapter."""
     plain = isinstance(adapter, IdentityAdapter)
     back = adapter.reverse()
-    found: list[Want] = []
+    found: dict[str, Want] = {}
     for param in params:
-        name, shape, turned = param.key, param.shape, False
+        name, shape, turned, blocks = param.key, param.shape, False, 1
         if not plain:
-            last = name.rpartition(".")[2]
-            other = adapter.alternative_name(last, kind_of(param.containers))
-            name = name if other is None else with_last_segment(name, other)
+            name, blocks = _name_before(adapter, param)
             shape, turned = _before(back, param)
-        found.append(Want(param.key, name, shape, param.dtype.is_float, turned))
-    return tuple(found)
+            if blocks > 1 and shape:
+                shape = (shape[0] * blocks, *shape[1:])
+        # Parts of one tensor are one want; other parameters never are.
+        place = name if blocks > 1 else param.key
+        if place in found:
+            found[place] = replace(found[place], count=found[place].count + 1)
+        else:
+            found[place] = Want(param.key, name, shape, param.dtype.is_float, turned)
+    return tuple(found.values())
+
+
+def _name_before(adapter: ModuleAdapter, param: ParamSpec) -> tuple[str, int]:
+    """The key that the adapter takes a parameter from, and in how many parts it divides it."""
+    places = pieces_of(adapter, param.key, param.containers)
+    if places and len(places[0]) == 1:
+        return places[0][0].key, places[0][0].blocks
+    last = param.key.rpartition(".")[2]
+    other = adapter.alternative_name(last, kind_of(param.containers))
+    return (param.key if other is None else with_last_segment(param.key, other)), 1
 
 
 def _before(back: ModuleAdapter, param: ParamSpec) -> tuple[Shape, bool]:
@@ -136,6 +153,11 @@ class Board:
             if want is not None and self.entries[place].shape == self.wants[want].shape:
                 found.setdefault(want, place)
         return found
+
+    @property
+    def covered(self) -> int:
+        """Number of parameters of the target that have a source."""
+        return sum(self.wants[at].count for at in self.matched)
 
     @cached_property
     def proven(self) -> bool:

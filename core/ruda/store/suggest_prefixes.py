@@ -113,7 +113,7 @@ def take_prefixes(board: Board) -> tuple[Board, list[Suggestion]]:
             continue
         for rule in _rules(best):
             after = board.after(rule)
-            gain = 0 if after is None else len(after.matched) - len(board.matched)
+            gain = 0 if after is None else after.covered - board.covered
             if after is not None and gain > 0:
                 steps.append(_taken(board, best, rule, gain))
                 board = after
@@ -130,7 +130,7 @@ def take_wrappers(board: Board) -> tuple[Board, list[Suggestion]]:
             rule = RemapRule(rf"\.{word}\.", ".")
             after = board.after(rule)
             if after is not None and len(after.matched) >= len(board.matched):
-                gain = len(after.matched) - len(board.matched)
+                gain = after.covered - board.covered
                 text = f"{word!r} is what a wrapper of PyTorch puts into keys"
                 steps.append(Suggestion(SuggestKind.PREFIX, Verdict.CERTAIN, gain, text, rule))
                 board = after

@@ -28,7 +28,7 @@ def best_rule(board: Board, pairs: list[Pair]) -> tuple[RemapRule, Pair, int] | 
                 ranked.append((rank, next(order), rule, pair))
     for _, _, rule, pair in sorted(ranked, key=lambda entry: entry[:2]):
         after = board.after(rule)
-        gain = 0 if after is None else len(after.matched) - len(board.matched)
+        gain = 0 if after is None else after.covered - board.covered
         if gain > 0:
             return rule, pair, gain
     return None

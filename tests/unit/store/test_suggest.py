@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ruda.models import get
-from ruda.nn import ModuleSpec
+from ruda.nn import ModuleSpec, MultiHeadAttention
 from ruda.progress import Cancelled
 from ruda.store import (
     ArraySource,
@@ -179,6 +179,17 @@ def test_files_of_pytorch_need_prefix_and_adapter_only(name, prefix):
     kinds = [step.kind for step in report.of(Verdict.CERTAIN)]
     assert kinds == [*([SuggestKind.PREFIX] if prefix else []), SuggestKind.ADAPTER]
     assert diff(source, model, recipe=report.to_recipe()).is_clean
+
+
+def test_tensors_that_an_adapter_divides_are_found_under_a_prefix():
+    model = MultiHeadAttention(8, 2)
+    parts = [("in_proj_weight", (24, 8)), ("in_proj_bias", (24,))]
+    parts += [("out_proj.weight", (8, 8)), ("out_proj.bias", (8,))]
+    source = index((f"module.{key}", shape) for key, shape in parts)
+    report = suggest(source, model)
+    assert [step.kind for step in report.of(Verdict.CERTAIN)][:1] == [SuggestKind.PREFIX]
+    assert report.matched_after == report.target_tensors == 8
+    assert diff(source, model, recipe=report.to_recipe(likely=True)).is_clean
 
 
 def test_wrappers_inside_of_keys_are_taken_out():
