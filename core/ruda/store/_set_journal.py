@@ -1,9 +1,10 @@
 """The journal of a set of files that take their places together.
 
 Renaming several files is not one step. Therefore the renames are written down first, when all
-files are complete and on the disk: ``.<index>.ruda-set-<pid>`` lists them. Whoever finds a journal
-whose writer is gone does the rest, and the set is the new one. Only temporary files of Ruda beside
-the journal are renamed, each to the name that it was made for.
+files are complete and on the disk: ``.<index>.ruda-set-<pid>`` lists them. If the writer dies, the
+next save into the folder does the rest, and opening reads the new files where they lie: looking at
+a folder never changes it. Only temporary files of Ruda beside the journal count, each for the name
+that it was made for.
 """
 
 from __future__ import annotations
@@ -37,10 +38,20 @@ def promised(folder: Path) -> frozenset[str]:
     return frozenset(before for journal in _journals(folder) for before, _ in _read(journal)[0])
 
 
-def is_pending(index: Path) -> bool:
-    """True while the files of the set of an index file are being put in place."""
-    start = f".{index.name}.ruda-set-"
-    return any(journal.name.startswith(start) for journal in _journals(index.parent))
+def interrupted(index: Path) -> dict[str, str] | None:
+    """Where the files of a set lie whose writer died: final name → temporary name, in part or none.
+
+    None while the writer is still at it.
+    """
+    found: dict[str, str] = {}
+    for journal in _journals(index.parent):
+        match = _JOURNAL.fullmatch(journal.name)
+        if match is None or not journal.name.startswith(f".{index.name}.ruda-set-"):
+            continue
+        if not is_abandoned(journal, int(match["process"])):
+            return None
+        found |= {a: b for b, a in _read(journal)[0] if (index.parent / b).is_file()}
+    return found
 
 
 def finish_interrupted(folder: Path) -> tuple[str, ...]:
@@ -81,8 +92,9 @@ def _read(journal: Path) -> tuple[list[tuple[str, str]], bool]:
         replacing = bool(found["replacing"])
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return [], False
-    known = [TEMPORARY.fullmatch(before) for before, _ in pairs]
     plain = all(
         set(after).isdisjoint("/\\:\0") and after[:1] not in ("", ".") for _, after in pairs
     )
-    return (pairs, replacing) if plain and all(known) else ([], False)
+    made = [(TEMPORARY.fullmatch(before), after) for before, after in pairs]
+    meant = all(match is not None and match["name"] == after for match, after in made)
+    return (pairs, replacing) if plain and meant else ([], False)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ruda.errors import FileAccessError, HeaderError, UnknownFormatError
 from ruda.progress import SILENT, Monitor, track
-from ruda.store._set_journal import finish_interrupted, is_pending
+from ruda.store._set_journal import interrupted
 from ruda.store.index import TensorIndex
 from ruda.store.remote import is_there, open_bytes
 from ruda.store.snapshot import TensorSnapshot
@@ -25,6 +25,10 @@ INDEX_SUFFIX = ".index.json"
 INDEX_LIMIT = 512 << 20
 _SHARD = re.compile(r"(?P<stem>.+)-(?P<number>\d+)-of-(?P<count>\d+)(?P<suffix>\.\w+)$")
 MAX_SHARDS = 100_000
+_INTERRUPTED = (
+    "the save of this set was interrupted while its files took their places: the new files are "
+    "read where they lie, and the next save into the folder puts them in place"
+)
 _WEIGHTS = (".safetensors", ".bpk", ".pt", ".pth", ".bin", ".ckpt")
 
 Opener = Callable[[Place], TensorIndex]
@@ -117,9 +121,10 @@ def open_sharded(index: Place, opener: Opener, *, monitor: Monitor = SILENT) -> 
     ``opener`` opens one shard. ``extra`` has ``index_metadata``; ``shards`` their paths.
     Raises HeaderError for an index that is wrong, FileAccessError for a shard that is not there.
     """
-    finished = _finish_interrupted(index)
-    listed, about = _read(index)
-    shards = [index.with_name(name) for name in dict.fromkeys(listed.values())]
+    elsewhere = _lying_elsewhere(index)
+    listed, about = _read(index, elsewhere.get(index.name, index.name))
+    names = list(dict.fromkeys(listed.values()))
+    shards = [index.with_name(elsewhere.get(name, name)) for name in names]
     opened: list[TensorIndex] = []
     try:
         for shard in track(shards, monitor, "shards", len(shards)):
@@ -129,8 +134,9 @@ def open_sharded(index: Place, opener: Opener, *, monitor: Monitor = SILENT) -> 
                     path=index,
                 )
             opened.append(opener(shard))
-        snapshots, notes = _joined(index, listed, shards, opened)
-        notes = (*finished, *notes)
+        snapshots, notes = _joined(index, listed, names, opened)
+        if elsewhere:
+            notes = (_INTERRUPTED, *notes)
         return TensorIndex.of(
             snapshots,
             format=opened[0].format if opened else "safetensors",
@@ -148,31 +154,20 @@ def open_sharded(index: Place, opener: Opener, *, monitor: Monitor = SILENT) -> 
         raise
 
 
-def _finish_interrupted(index: Place) -> tuple[str, ...]:
-    """Put a set in place whose save was interrupted at that very step, and say so.
+def _lying_elsewhere(index: Place) -> Mapping[str, str]:
+    """Final name → where it lies, for files whose save died while they were put in place.
 
-    Raises FileAccessError while another process is doing it, or where the folder does not let us:
-    the files are partly of the old set and partly of the new one then.
+    Raises FileAccessError while another process is replacing the set.
     """
-    if not isinstance(index, Path) or not is_pending(index):
-        return ()
-    try:
-        done = finish_interrupted(index.parent)
-    except OSError as error:
-        raise FileAccessError(
-            "half of the set was replaced when its save was interrupted, and the rest cannot be "
-            f"put in place: {error.strerror or error}",
-            path=index,
-        ) from error
-    if is_pending(index):
+    found = interrupted(index) if isinstance(index, Path) else {}
+    if found is None:
         raise FileAccessError("the set is just being replaced; open it in a moment", path=index)
-    listed = ", ".join(done[:3]) + (" …" if len(done) > 3 else "")
-    return (f"the save of this set had been interrupted and is finished now: {listed}",)
+    return found
 
 
-def _read(index: Place) -> tuple[dict[str, str], dict[str, Any]]:
-    """Names of files by key, and the index's own metadata."""
-    with open_bytes(index) as file:
+def _read(index: Place, name: str) -> tuple[dict[str, str], dict[str, Any]]:
+    """Names of files by key, and the index's own metadata; ``name`` is where it lies."""
+    with open_bytes(index.with_name(name)) as file:
         if file.size > INDEX_LIMIT:
             raise HeaderError(
                 f"the index has {file.size} bytes, the limit is {INDEX_LIMIT}", path=index
@@ -206,10 +201,10 @@ def _is_plain(name: str) -> bool:
 
 
 def _joined(
-    index: Place, listed: Mapping[str, str], shards: list[Place], opened: list[TensorIndex]
+    index: Place, listed: Mapping[str, str], names: list[str], opened: list[TensorIndex]
 ) -> tuple[list[TensorSnapshot], tuple[str, ...]]:
     notes: list[str] = [note for each in opened for note in each.notes]
-    by_name = {shard.name: each for shard, each in zip(shards, opened, strict=True)}
+    by_name = dict(zip(names, opened, strict=True))
     absent = [key for key, name in listed.items() if key not in by_name[name]]
     if absent:
         raise HeaderError(
