@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ruda.errors import AdapterError, RecipeError
-from ruda.store.adapt import (
+from ruda.store.adapter import (
     Chaining,
     IdentityAdapter,
     ModuleAdapter,
