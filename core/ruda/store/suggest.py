@@ -16,7 +16,7 @@ from ruda.store.adapt import ModuleAdapter, adapter_names
 from ruda.store.diff_rows import fold
 from ruda.store.index import TensorIndex
 from ruda.store.recipe import Recipe
-from ruda.store.remap import compact_indices
+from ruda.store.remap import RemapRule, compact_indices
 from ruda.store.suggest_board import Board, Entry, wants_of
 from ruda.store.suggest_pairs import Pair, pairs_of
 from ruda.store.suggest_prefixes import take_prefixes, take_wrappers
@@ -221,20 +221,26 @@ def take_families(board: Board) -> tuple[Board, list[Suggestion]]:
         if not board.open_wants or not board.open_entries:
             return board, steps
         pairs = pairs_of(board)
-        for verdict in (Verdict.CERTAIN, Verdict.LIKELY):
-            found = best_rule(board, [pair for pair in pairs if pair.verdict is verdict])
-            if found is not None:
-                break
+        found = _surest(board, pairs) or _surest(board, pairs_of(board, wide=True))
         if found is None:
             return board, [*steps, *_ambiguous(pairs)]
         rule, pair, gain = found
         more = "" if gain <= pair.count else f"; the same rule matches {gain - pair.count} more"
         text = f"{pair.families}: {pair.evidence}{more}"
-        steps.append(Suggestion(pair.kind, verdict, gain, text, rule))
+        steps.append(Suggestion(pair.kind, pair.verdict, gain, text, rule))
         after = board.after(rule)
         assert after is not None  # best_rule has tried it
         board = after
     return board, steps
+
+
+def _surest(board: Board, pairs: list[Pair]) -> tuple[RemapRule, Pair, int] | None:
+    """The best rule of certain pairs, or else of likely ones."""
+    for verdict in (Verdict.CERTAIN, Verdict.LIKELY):
+        found = best_rule(board, [pair for pair in pairs if pair.verdict is verdict])
+        if found is not None:
+            return found
+    return None
 
 
 def _ambiguous(pairs: list[Pair]) -> Iterator[Suggestion]:

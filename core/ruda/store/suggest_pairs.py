@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ruda.store.diff_rows import fold
 from ruda.store.nearest import jaro, without_variant
 from ruda.store.suggest_board import Board, Shape, fold_numbers, numbers_of
 from ruda.store.suggest_report import SuggestKind, Verdict
@@ -24,6 +25,7 @@ SUPPORT = 0.5
 LARGEST_BUCKET = 64
 """Families of one shape on a side, beyond which names alone are not compared."""
 
+_RUN = re.compile(r"\d+")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SAME_LAST = {
     "gamma": "weight",
@@ -51,6 +53,8 @@ class Family(NamedTuple):
     name: str
     members: tuple[tuple[str, int], ...]
     """Name and place of every member."""
+    wide: bool = False
+    """True if numbers inside of words are folded as well (``conv*`` for ``conv1``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +82,22 @@ Signature = tuple[int, tuple[Shape, ...], bool]
 Bucket = tuple[list[Family], list[Family]]
 
 
-def families(names: Iterable[tuple[str, int]]) -> list[Family]:
+def families(names: Iterable[tuple[str, int]], *, wide: bool = False) -> list[Family]:
     """The names by family, in their order."""
     found: dict[str, list[tuple[str, int]]] = {}
     for name, at in names:
-        found.setdefault(fold_numbers(name), []).append((name, at))
-    return [Family(name, tuple(members)) for name, members in found.items()]
+        found.setdefault(fold(name) if wide else fold_numbers(name), []).append((name, at))
+    return [Family(name, tuple(members), wide) for name, members in found.items()]
 
 
-def buckets(board: Board) -> list[Bucket]:
+def buckets(board: Board, *, wide: bool) -> list[Bucket]:
     """Open families of both sides by number of members, their shapes and kind of number."""
     entries, wants = board.entries, board.wants
     found: dict[Signature, Bucket] = {}
-    for family in families((board.seen[at], at) for at in board.open_entries):
+    for family in families(((board.seen[at], at) for at in board.open_entries), wide=wide):
         held = [(entries[at].shape, entries[at].is_float) for _, at in family.members]
         found.setdefault(_signature(held), ([], []))[0].append(family)
-    for family in families((wants[at].name, at) for at in board.open_wants):
+    for family in families(((wants[at].name, at) for at in board.open_wants), wide=wide):
         held = [(wants[at].shape, wants[at].is_float) for _, at in family.members]
         found.setdefault(_signature(held), ([], []))[1].append(family)
     return [bucket for bucket in found.values() if bucket[0] and bucket[1]]
@@ -104,10 +108,13 @@ def _signature(members: list[tuple[Shape, bool]]) -> Signature:
     return len(members), shapes, members[0][1]
 
 
-def pairs_of(board: Board) -> list[Pair]:
-    """What may be meant for what: certain pairs, likely ones, and ambiguous ones."""
+def pairs_of(board: Board, *, wide: bool = False) -> list[Pair]:
+    """What may be meant for what: certain pairs, likely ones, and ambiguous ones.
+
+    With ``wide`` the families of names like ``conv1`` and ``conv2`` are one.
+    """
     found: list[Pair] = []
-    for sources, targets in buckets(board):
+    for sources, targets in buckets(board, wide=wide):
         spelled = _spelled_otherwise(board, sources, targets)
         found += spelled
         used = {pair.families for pair in spelled}
@@ -140,7 +147,9 @@ def align(board: Board, source: Family, target: Family) -> tuple[str, str] | Non
 
 def _varying(family: Family) -> list[tuple[str, ...]]:
     """The numbers of every member, those left out that all members of the family have."""
-    rows = [numbers_of(name) for name, _ in family.members]
+    rows = [
+        tuple(_RUN.findall(name)) if family.wide else numbers_of(name) for name, _ in family.members
+    ]
     keep = [at for at, column in enumerate(zip(*rows, strict=True)) if len(set(column)) > 1]
     return [tuple(row[at] for at in keep) for row in rows]
 

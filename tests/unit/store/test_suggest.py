@@ -230,6 +230,30 @@ def test_names_of_a_block_become_one_rule():
     assert found.is_clean
 
 
+def test_numbers_move_out_of_words():
+    members = [(i, j) for i in range(3) for j in range(2)]
+    source = index((f"enc{i}.c{j}.weight", (8 + i, 4)) for i, j in members)
+    target = index((f"encoder.{i}.conv{j}.weight", (8 + i, 4)) for i, j in members)
+    (step,) = suggest(source, target).suggestions
+    assert step.rule.rename("enc2.c1.weight") == "encoder.2.conv1.weight"
+    assert (step.verdict, step.matches) == (Verdict.CERTAIN, 6)
+
+
+def test_offsets_are_closed_like_gaps():
+    source = index((f"block.{n}.w", (n + 3, 4)) for n in range(1, 5))
+    target = index((f"layers.{n}.w", (n + 4, 4)) for n in range(4))
+    report = suggest(source, target)
+    assert [step.kind for step in report.suggestions] == [SuggestKind.FAMILY, SuggestKind.INDEX]
+    assert diff(source, target, recipe=report.to_recipe()).is_clean
+
+
+def test_names_may_hold_anything():
+    source = index([("mod(1).$x.w", (3, 4)), ("mod(1).$x.b", (3,)), ("", (2,)), ("..", (7,))])
+    target = index([("m$1.\\x.w", (3, 4)), ("m$1.\\x.b", (3,)), ("$", (2,)), ("^", (7,))])
+    report = suggest(source, target)
+    assert diff(source, target, recipe=report.to_recipe(likely=True)).is_clean
+
+
 def test_the_variant_of_an_enum_is_put_in():
     source = index((f"layers.{n}.weight", (n + 2, 3)) for n in range(3))
     target = index((f"layers.{n}.Conv.weight", (n + 2, 3)) for n in range(3))
