@@ -12,10 +12,10 @@ from ruda.store.diff_rows import fold
 from ruda.store.index import TensorIndex
 from ruda.store.scales import scale_of
 from ruda.store.snapshot import TensorSnapshot
-from ruda.tensor import DType
+from ruda.tensor import DType, Kind
 
 OUTLIER_SHARE = 0.25
-"""A dtype is the exception of a family if no more than this share of it has it."""
+"""At most this share of a family may have other dtypes than the rest for them to be exceptions."""
 SMALLEST_FAMILY = 4
 """Fewer tensors than this have no majority worth the name."""
 
@@ -74,13 +74,18 @@ def _dtype_outliers(families: Mapping[str, list[TensorSnapshot]]) -> Iterator[Fi
         counts = Counter(member.dtype_label for member in members)
         if len(members) < SMALLEST_FAMILY or len(counts) < 2:
             continue
-        usual, _ = counts.most_common(1)[0]
+        usual, most = counts.most_common(1)[0]
+        if most < (1 - OUTLIER_SHARE) * len(members):
+            continue
         for label, count in counts.items():
-            if label == usual or count > OUTLIER_SHARE * len(members):
+            if label == usual:
                 continue
             first = next(member for member in members if member.dtype_label == label)
             said = f"{label}, while {counts[usual]} of {len(members)} tensors {name} are {usual}"
-            yield found_at("dtype-outlier", Severity.WARNING, first, said, more=count - 1)
+            # Quantisers mix block types within a family on purpose.
+            meant = first.dtype.kind is Kind.QUANTIZED
+            severity = Severity.NOTE if meant else Severity.WARNING
+            yield found_at("dtype-outlier", severity, first, said, more=count - 1)
 
 
 def _mixture(index: TensorIndex) -> Iterator[Finding]:

@@ -46,6 +46,11 @@ HEADERS = [
         [("dtype-outlier", "layers.5.weight")],
         id="outlier",
     ),
+    pytest.param(
+        layers(4) | {"layers.1.weight": np.ones(2), "layers.2.weight": np.ones(2, "i4")},
+        [],
+        id="no majority",
+    ),
     pytest.param(layers(2) | {"layers.1.weight": np.ones(2)}, [], id="two are no majority"),
     pytest.param(
         {"a": np.ones(2, "f2"), "b": np.ones(2, HALF)}, [("dtype-mixture", None)], id="two halves"
