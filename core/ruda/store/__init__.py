@@ -21,7 +21,7 @@ from ruda.store.compare_report import CompareReport, CompareRow, Likeness, posit
 from ruda.store.containers import Inference, infer_containers
 from ruda.store.convert import convert
 from ruda.store.dequantize import dequantize
-from ruda.store.diff import alternative_key, diff
+from ruda.store.diff import alternative_key, alternative_keys, diff
 from ruda.store.diff_report import Coverage, DiffReport, Family, Hint
 from ruda.store.diff_rows import Cause, DiffRow, Flag, Nearest, Status, fold
 from ruda.store.export_diff import (
@@ -68,6 +68,7 @@ from ruda.store.result import ApplyIssue, ApplyResult, MissingParam
 from ruda.store.select import PathFilter
 from ruda.store.sharding import parse_size
 from ruda.store.snapshot import ArraySource, Origin, TensorSnapshot, TensorSource
+from ruda.store.special import Gpt2ToRuda, RopeOrder, RudaToGpt2, TiedHead
 from ruda.store.stores import PytorchStore, RudapackStore, SafetensorsStore, StoreOptions
 from ruda.store.suggest import suggest
 from ruda.store.suggest_report import Suggestion, SuggestKind, SuggestReport, Verdict
@@ -102,6 +103,7 @@ __all__ = [
     "Finding",
     "Flag",
     "FloatCastAdapter",
+    "Gpt2ToRuda",
     "HALF_MODULES",
     "HalfPrecisionAdapter",
     "Hint",
@@ -125,6 +127,8 @@ __all__ = [
     "Recipe",
     "RemapPlan",
     "RemapRule",
+    "RopeOrder",
+    "RudaToGpt2",
     "RudaToPyTorch",
     "RudapackStore",
     "SafetensorsStore",
@@ -140,10 +144,12 @@ __all__ = [
     "TensorIndex",
     "TensorSnapshot",
     "TensorSource",
+    "TiedHead",
     "TreeNode",
     "Verdict",
     "adapter_names",
     "alternative_key",
+    "alternative_keys",
     "apply",
     "available_formats",
     "blocks",

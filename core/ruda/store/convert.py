@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ruda.errors import AdapterError, KeyCollisionError
+from ruda.nn import ParamSpec
 from ruda.store.adapt import IdentityAdapter, with_last_segment
 from ruda.store.containers import counted, infer_containers
 from ruda.store.diff import alternative_key
@@ -43,7 +44,7 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
     recipe.select.guard([snapshot.key for snapshot in labelled])
     params = () if target is None else expected_of(target).params
     plain = list(zip(source.snapshots.values(), labelled, strict=True))
-    kept, idle = _adapted(regrouped(plain, recipe.adapter(), params), recipe)
+    kept, idle = _adapted(_regrouped(plain, recipe, params), recipe)
     steps = {clash.key: clash.step for clash in plan.collisions}
     made: dict[str, TensorSnapshot] = {}
     origin: dict[str, TensorSnapshot] = {}
@@ -68,6 +69,19 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
         extra=source.extra,
         closers=source.closers,
     )
+
+
+def _regrouped(
+    pairs: Sequence[tuple[TensorSnapshot, TensorSnapshot]],
+    recipe: Recipe,
+    params: Sequence[ParamSpec],
+) -> list[Pair]:
+    """The pairs split and joined; those that are left out by their key in the file stay whole."""
+    skipped = recipe.skipped_keys
+    left_out = [pair for pair in pairs if not skipped.isdisjoint((pair[0].key, pair[1].key))]
+    if left_out:
+        pairs = [pair for pair in pairs if skipped.isdisjoint((pair[0].key, pair[1].key))]
+    return [*regrouped(pairs, recipe.adapter(), params), *left_out]
 
 
 def _add_scales(made: dict[str, TensorSnapshot], source: TensorIndex) -> None:

@@ -412,6 +412,15 @@ def test_convert_refuses_to_drop_blocks_and_to_join_what_is_not_all_there() -> N
         convert(TensorIndex.of(kept, format="module"), recipe=TO_PYTORCH, target=model)
 
 
+def test_what_is_left_out_is_not_divided() -> None:
+    source = index_of(weight_ih_l0=(15, 3), weight_hh_l0=(16, 4), bias_hh_l0=(16,))
+    with pytest.raises(AdapterError, match="does not divide into 4 blocks of rows"):
+        convert(source, recipe=TO_RUDA)
+    made = convert(source, recipe=TO_RUDA.with_skip("weight_ih_l0"))
+    assert len(made) == 8
+    assert not any("no tensor has the key" in note for note in made.notes)
+
+
 def test_a_module_is_saved_as_pytorch_has_it(tmp_path) -> None:
     model = nn.Lstm(3, 4, seed=5)
     path = tmp_path / "lstm.safetensors"
