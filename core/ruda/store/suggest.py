@@ -184,10 +184,12 @@ def _infer(hypothesis: _Hypothesis, start: Board, monitor: Monitor) -> _Outcome:
     """Prefixes, wrappers and families, one after the other, as long as something is gained."""
     steps: list[Suggestion] = []
     board = start
-    for take in (take_prefixes, take_wrappers, take_prefixes, take_families):
+    for take in (take_prefixes, take_wrappers, take_prefixes):
         monitor.check()
         board, taken = take(board)
         steps += taken
+    board, taken = take_families(board, monitor)
+    steps += taken
     kept = _needed(start, steps, len(board.matched))
     return _Outcome(hypothesis, board, tuple(_cautious(kept)))
 
@@ -214,10 +216,11 @@ def _cautious(steps: list[Suggestion]) -> Iterator[Suggestion]:
         yield replace(step, verdict=worst) if step.verdict is Verdict.CERTAIN else step
 
 
-def take_families(board: Board) -> tuple[Board, list[Suggestion]]:
+def take_families(board: Board, monitor: Monitor) -> tuple[Board, list[Suggestion]]:
     """Rules out of pairs, certain ones first; what is left is reported as ambiguous."""
     steps: list[Suggestion] = []
     for _ in range(RULES):
+        monitor.check()
         if not board.open_wants or not board.open_entries:
             return board, steps
         pairs = pairs_of(board)

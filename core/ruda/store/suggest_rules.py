@@ -10,6 +10,9 @@ from ruda.store.remap import RemapRule
 from ruda.store.suggest_board import Board
 from ruda.store.suggest_pairs import Pair
 
+TRIED = 32
+"""Pairs, those of the largest families, that rules are made of at a time."""
+
 _RUN = re.compile(r"\d+")
 
 
@@ -20,7 +23,7 @@ def best_rule(board: Board, pairs: list[Pair]) -> tuple[RemapRule, Pair, int] | 
     """
     ranked: list[tuple[tuple[int, int, int], int, RemapRule, Pair]] = []
     order = count()
-    for pair in pairs:
+    for pair in sorted(pairs, key=lambda pair: -pair.count)[:TRIED]:
         for rule in dict.fromkeys(candidates(pair)):
             gain, aside = board.trial(rule)
             if gain > 0:
