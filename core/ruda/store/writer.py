@@ -87,7 +87,7 @@ def write(
     reader if ``verify`` is set, and take the target's place in one step. Whatever fails or stops
     before that leaves the old file as it was and no temporary file. The files of a set take their
     places together: none before all are complete, and what is interrupted then is finished by the
-    next save or opening. ``release`` is called when the system refuses to replace a file that is
+    next save. ``release`` is called when the system refuses to replace a file that is
     in use, before the next attempt.
 
     Raises SaveError with its stage, Cancelled, and the StoreError of a source that cannot be read.

@@ -14,7 +14,8 @@ from ruda.errors import (
 from ruda.progress import Monitor, track
 from ruda.store.bytefile import ByteFile, MemoryFile
 from ruda.store.formats._pickle import PickleMachine
-from ruda.store.formats._torch_rebuild import StorageRef, TorchBuilder
+from ruda.store.formats._torch_rebuild import TorchBuilder
+from ruda.store.formats._torch_refs import StorageRef
 from ruda.store.formats._torch_source import EmbeddedBytes, PlainBytes
 from ruda.store.uri import Place
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ruda.errors import HeaderError, UnsupportedContentError
+from ruda.store.formats._torch_refs import Quantizer
 from ruda.tensor import DType
 
 if TYPE_CHECKING:
-    from ruda.store.formats._torch_rebuild import TensorRef
     from ruda.store.snapshot import TensorSource
 
 Array = np.ndarray[Any, Any]
@@ -20,16 +20,6 @@ Array = np.ndarray[Any, Any]
 PER_TENSOR = "per_tensor_affine"
 PER_CHANNEL = ("per_channel_affine", "per_channel_affine_float_qparams")
 _NUMBERS = {DType.QINT8: "<i1", DType.QUINT8: "<u1", DType.QINT32: "<i4"}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Quantizer:
-    """What a pickle says of how the numbers of a tensor are meant."""
-
-    name: str
-    scale: float | tuple[float, ...] | TensorRef
-    zero_point: float | tuple[float, ...] | TensorRef
-    axis: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

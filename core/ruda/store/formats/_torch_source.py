@@ -11,7 +11,7 @@ import numpy as np
 
 from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import shaped
-from ruda.store.formats._torch_rebuild import TensorRef, element_bytes
+from ruda.store.formats._torch_refs import TensorRef, element_bytes
 from ruda.store.formats._zip import STORED, Member, ZipDirectory
 from ruda.store.snapshot import Origin
 from ruda.tensor import DType

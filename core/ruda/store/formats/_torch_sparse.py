@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ruda.errors import OffsetError
-from ruda.store.formats._torch_rebuild import SparseRef
+from ruda.store.formats._torch_refs import SparseRef
 from ruda.store.formats._torch_source import ViewSource
 
 Array = np.ndarray[Any, Any]

@@ -18,14 +18,8 @@ from ruda.store.formats._pickle_names import GlobalName
 from ruda.store.formats._pickle_values import Opaque
 from ruda.store.formats._tar import TarMember, tar_members
 from ruda.store.formats._torch_legacy import run_at
-from ruda.store.formats._torch_rebuild import (
-    StorageRef,
-    TensorRef,
-    TorchBuilder,
-    part_of,
-    storage_dtype,
-    view,
-)
+from ruda.store.formats._torch_rebuild import TorchBuilder, part_of, storage_dtype, view
+from ruda.store.formats._torch_refs import StorageRef, TensorRef
 from ruda.store.formats._torch_source import PlainBytes
 
 MAX_ITEMS = 1_000_000

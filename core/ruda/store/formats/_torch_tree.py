@@ -13,7 +13,7 @@ from typing import Any
 from ruda.errors import HeaderError, KeyCollisionError, UnsupportedContentError
 from ruda.store.formats._pickle_names import GlobalName
 from ruda.store.formats._pickle_values import Opaque
-from ruda.store.formats._torch_rebuild import SparseRef, StorageRef, TensorRef
+from ruda.store.formats._torch_refs import SparseRef, StorageRef, TensorRef
 from ruda.store.index import TreeNode
 
 ROOT_KEY = "<root>"

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ruda.store.aliases import Extent, extent_of
+from ruda.store.formats._extents import Extent, extent_of
 from ruda.store.formats._pickle_out import StorageText, TensorText, state_dict_pickle
-from ruda.store.formats._torch_rebuild import element_bytes
+from ruda.store.formats._torch_refs import element_bytes
 from ruda.store.formats._torch_source import StorageBytes, ViewSource
 from ruda.store.formats._write_zip import Checksums, ZipLayout
 from ruda.store.index import TensorIndex

@@ -22,7 +22,8 @@ from ruda.store.format import located
 from ruda.store.formats._pickle import PickleMachine
 from ruda.store.formats._pickle_names import GlobalName
 from ruda.store.formats._pickle_values import Opaque
-from ruda.store.formats._torch_rebuild import TensorRef, element_bytes, torch_dtype
+from ruda.store.formats._torch_rebuild import torch_dtype
+from ruda.store.formats._torch_refs import TensorRef, element_bytes
 from ruda.store.formats.pytorch import PytorchFormat, source_of
 from ruda.store.index import TensorIndex
 from ruda.store.snapshot import Origin, TensorSnapshot

@@ -144,7 +144,8 @@ def _metadata(reader: HeaderReader, pairs: int, monitor: Monitor) -> tuple[dict[
 def _alignment(value: Any, offset: int) -> int:
     if type(value) is not int or not 0 < value <= ALIGNMENT_LIMIT or value & (value - 1):
         raise HeaderError(
-            f"the alignment is {'no number' if value is None else value}, expected a power of two up to {ALIGNMENT_LIMIT}",
+            f"the alignment is {'no number' if value is None else value}, "
+            f"expected a power of two up to {ALIGNMENT_LIMIT}",
             offset=offset,
         )
     return value

@@ -27,7 +27,7 @@ from ruda.progress import SILENT, Monitor, track
 from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import MAX_RANK, count_elements
 from ruda.store.format import taken
-from ruda.store.formats._torch_rebuild import StorageRef, TensorRef
+from ruda.store.formats._torch_refs import StorageRef, TensorRef
 from ruda.store.formats._torch_source import MemberBytes, PlainBytes, StorageBytes, ViewSource
 from ruda.store.formats._zip import LOCAL_MAGIC, ZipDirectory
 from ruda.store.index import TensorIndex

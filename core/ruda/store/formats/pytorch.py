@@ -29,7 +29,8 @@ from ruda.store.formats._pickle import PickleMachine
 from ruda.store.formats._tar import is_tar
 from ruda.store.formats._torch_legacy import EmbeddedStorages, held, is_legacy, read_legacy, run_at
 from ruda.store.formats._torch_quantized import TorchQuantized
-from ruda.store.formats._torch_rebuild import SparseRef, StorageRef, TensorRef, TorchBuilder
+from ruda.store.formats._torch_rebuild import TorchBuilder
+from ruda.store.formats._torch_refs import SparseRef, StorageRef, TensorRef
 from ruda.store.formats._torch_source import MemberBytes, StorageBytes, ViewSource
 from ruda.store.formats._torch_sparse import SparseSource
 from ruda.store.formats._torch_tar import read_tar
