@@ -147,11 +147,15 @@ class Board:
         return self._matches(range(len(self.entries)), self.seen)
 
     def _matches(self, places: Iterable[int], seen: Sequence[str]) -> dict[int, int]:
+        """A key that a target has itself goes before one under other names, of any shape."""
         found: dict[int, int] = {}
+        own = {want.key for want in self.wants if want.key != want.name}.intersection(seen)
         for place, name in zip(places, seen, strict=True):
-            want = self.by_name.get(name)
-            if want is not None and self.entries[place].shape == self.wants[want].shape:
-                found.setdefault(want, place)
+            at = self.by_name.get(name)
+            if at is None or self.entries[place].shape != self.wants[at].shape:
+                continue
+            if name == self.wants[at].key or self.wants[at].key not in own:
+                found.setdefault(at, place)
         return found
 
     @property

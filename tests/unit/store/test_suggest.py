@@ -4,12 +4,15 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ruda.models import get
 from ruda.nn import ModuleSpec, MultiHeadAttention
 from ruda.progress import Cancelled
 from ruda.store import (
     ArraySource,
+    Cause,
     KeyRemapper,
     Recipe,
     SuggestKind,
@@ -326,3 +329,24 @@ def test_it_can_be_stopped():
 
     with pytest.raises(Cancelled, match=r"^$"):
         suggest(index(meta()), index(meta()), monitor=Stop())
+
+
+WORDS = st.sampled_from(["a", "b", "module", "layers", "0", "1", "2", "conv1", "norm", "Conv"])
+LEAVES = st.sampled_from(["weight", "bias", "gamma", "beta", "running_mean", "running_var", "w"])
+KEYS = st.builds(lambda parts, leaf: ".".join((*parts, leaf)), st.lists(WORDS, max_size=3), LEAVES)
+SHAPES = st.sampled_from([(2,), (3,), (2, 2), (3, 2), (2, 3), (2, 3, 1, 1), ()])
+SIDES = st.dictionaries(KEYS, SHAPES, max_size=8)
+
+
+@given(source=SIDES, target=SIDES, format=st.sampled_from(["safetensors", "pytorch", "rudapack"]))
+def test_recipes_do_what_was_said(source, target, format):
+    one, other = index(source.items(), format=format), index(target.items())
+    report = suggest(one, other)
+    before = diff(one, other).coverage.tensors
+    sure, likely = (
+        diff(one, other, recipe=report.to_recipe(likely=likely)) for likely in (False, True)
+    )
+    assert report.matched_before == before
+    assert likely.coverage.tensors == report.matched_after >= before
+    assert sure.coverage.tensors >= before
+    assert not any(row.cause is Cause.COLLISION for row in (*sure.rows, *likely.rows))
