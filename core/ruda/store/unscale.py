@@ -28,7 +28,10 @@ def unscaled(source: TensorIndex, recipe: Recipe) -> TensorIndex:
         return source
     changed: dict[str, TensorSnapshot] = {}
     gone: set[str] = set()
+    decided = recipe.choices
     for key, snapshot in source.items():
+        if key in decided:
+            continue
         if snapshot.dtype is not DType.I8 and snapshot.dtype not in FLOAT8:
             continue
         name = scale_of(key, source)

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from ruda.errors import AdapterError, KeyCollisionError
 from ruda.store import (
+    Action,
     CastPolicy,
+    Decision,
     Recipe,
     TensorIndex,
     TensorSnapshot,
@@ -119,3 +121,9 @@ def test_a_scale_of_another_shape_is_not_taken_for_ours():
     made = convert(source, recipe=TO_F32)
     assert made["w"].dtype is DType.I8
     assert scale_shape((2, 3, 4)) == (2, 1, 1)
+
+
+def test_a_tensor_that_is_to_keep_its_type_is_not_multiplied():
+    source = convert(index(w=weights(2, 3)), recipe=TO_INT8)
+    made = convert(source, recipe=TO_F32.with_decision(Decision("w", Action.KEEP)))
+    assert [str(s.dtype) for s in made.values()] == ["i8", "f32"]
