@@ -90,7 +90,10 @@ def _add_scales(made: dict[str, TensorSnapshot], source: TensorIndex) -> None:
         scale = scale_beside(snapshot)
         if scale is None:
             continue
-        if scale.key in made:
+        there = made.get(scale.key)
+        if there is not None and there.source == scale.source:
+            continue  # the source is a conversion to int8 itself
+        if there is not None:
             both = (snapshot.key, scale.key)
             raise KeyCollisionError(scale.key, both, step="scale of int8", path=source.path)
         made[scale.key] = scale

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -103,10 +103,10 @@ class Int8Source:
                 yield whole[start : start + size].view(np.uint8).data
 
 
+@dataclass(frozen=True, slots=True)
 class _ScaleSource:
-    def __init__(self, scales: ChannelScales, shape: tuple[int, ...]) -> None:
-        self.scales = scales
-        self.shape = shape
+    scales: ChannelScales
+    shape: tuple[int, ...]
 
     def read(self) -> Array:
         return self.scales.get().reshape(self.shape)
