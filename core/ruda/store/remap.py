@@ -67,6 +67,17 @@ class RemapRule:
     def _expand(self) -> Callable[[re.Match[str]], str]:
         return expander(self.template)
 
+    @cached_property
+    def _prefix(self) -> tuple[str, str] | None:
+        """For a rule about how keys begin, ``^`` and plain text: the text and what replaces it."""
+        parts = _plain_parts(self.pattern)
+        if parts is None or not parts[0] or parts[2] or len(parts[1]) != 1:
+            return None
+        old, new = parts[1][0], self.template
+        if not isinstance(old, str) or not all(isinstance(part, str) for part in new):
+            return None
+        return old, "".join(part for part in new if isinstance(part, str))
+
     @property
     def name(self) -> str:
         """The rule in one line, for messages."""
@@ -83,6 +94,11 @@ class RemapRule:
 
     def rename_all(self, keys: Sequence[str]) -> list[str]:
         """The keys after this rule. Raises RecipeError if that would take too long."""
+        prefix = self._prefix
+        if prefix is not None:
+            old, new = prefix
+            size = len(old)
+            return [new + key[size:] if key.startswith(old) else key for key in keys]
         guard(self.pattern, keys, self.name)
         regex, expand = self._regex, self._expand
         return [replace_all(regex, expand, key) for key in keys]

@@ -196,7 +196,8 @@ def _pair(
         verdict = Verdict.AMBIGUOUS
         evidence = (
             "names and shapes fit, but Meta and Hugging Face order the rows of rotary "
-            "projections differently: renaming alone may give wrong values"
+            "projections differently: renaming alone may give wrong values (the adapters "
+            "rope-to-pairs:HEADS and rope-to-halves:HEADS put them in order)"
         )
     return Pair(*members, count, count > 1, verdict, evidence, kind, others)
 

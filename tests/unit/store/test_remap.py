@@ -142,3 +142,14 @@ def test_catastrophic_rule_is_named() -> None:
 
 def test_canonical_spelling() -> None:
     assert RemapRule(r"(?<n>a)(b)", r"$n\2$$").canonical.replacement == "${1}${2}$$"
+
+
+@pytest.mark.parametrize("pattern", [r"^module\.", r"^", r"^a", r"^\$x", r"^(a)", r"^a$", r"a"])
+@pytest.mark.parametrize("replacement", ["", "b.", "$$", "x${1}"])
+@pytest.mark.parametrize("repeat", [1, 2])
+def test_many_keys_are_renamed_as_one(pattern, replacement, repeat):
+    if "${1}" in replacement and "(" not in pattern:
+        replacement = "x"
+    rule = RemapRule(pattern, replacement)
+    keys = ["module.module.w", "amodule.", "", "a", "aa", "$x$x", "\nmodule.", "module"] * repeat
+    assert rule.rename_all(keys) == [rule.rename(key) for key in keys]
