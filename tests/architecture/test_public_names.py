@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 
 import pytest
 
@@ -23,3 +24,17 @@ def test_every_public_name_is_described(room: str) -> None:
     things = {name: getattr(module, name) for name in module.__all__}
     bare = [name for name, thing in things.items() if callable(thing) and not thing.__doc__]
     assert bare == []
+
+
+@pytest.mark.parametrize("room", ["store", "nn"])
+def test_a_lazy_door_knows_every_name_and_no_module_hides_one(room: str) -> None:
+    module = importlib.import_module(f"ruda.{room}")
+    assert dir(module) == list(module.__all__)
+    # A module of the room with a public name's name would take its place once it is imported.
+    modules = {found.name for found in pkgutil.iter_modules(module.__path__)}
+    assert modules & set(module.__all__) == set()
+
+
+def test_a_lazy_door_does_not_know_other_names() -> None:
+    with pytest.raises(AttributeError, match=r"module 'ruda\.store' has no attribute 'nothing'"):
+        importlib.import_module("ruda.store").nothing  # noqa: B018 - asking is the test

@@ -1,79 +1,84 @@
 """Modules: the layers of a network, their parameters and what a model expects of a file."""
 
-from ruda.nn.activation import Gelu, PRelu, PReluConfig, Relu
-from ruda.nn.attention import MultiHeadAttention, MultiHeadAttentionConfig
-from ruda.nn.conv import Conv1d, Conv1dConfig, Conv2d, Conv2dConfig, Conv3d, Conv3dConfig
-from ruda.nn.conv_transpose import (
-    ConvTranspose1d,
-    ConvTranspose1dConfig,
-    ConvTranspose2d,
-    ConvTranspose2dConfig,
-    ConvTranspose3d,
-    ConvTranspose3dConfig,
-)
-from ruda.nn.dropout import Dropout, DropoutConfig
-from ruda.nn.embedding import Embedding, EmbeddingConfig
-from ruda.nn.init import (
-    Constant,
-    Fans,
-    Initializer,
-    KaimingUniform,
-    Normal,
-    Uniform,
-    XavierNormal,
-    derive_seed,
-)
-from ruda.nn.linear import Linear, LinearConfig
-from ruda.nn.module import Module, ParamEntry
-from ruda.nn.norm import (
-    BatchNorm,
-    BatchNormConfig,
-    GroupNorm,
-    GroupNormConfig,
-    InstanceNorm,
-    InstanceNormConfig,
-    LayerNorm,
-    LayerNormConfig,
-    RmsNorm,
-    RmsNormConfig,
-)
-from ruda.nn.param import Param
-from ruda.nn.param_id import ParamId
-from ruda.nn.pooling import (
-    AdaptiveAvgPool2d,
-    AdaptiveAvgPool2dConfig,
-    AvgPool2d,
-    AvgPool2dConfig,
-    MaxPool2d,
-    MaxPool2dConfig,
-)
-from ruda.nn.prediction import predict
-from ruda.nn.profiling import LayerSize, LayerTime, layer_sizes, profile
-from ruda.nn.recurrent import (
-    BiGru,
-    BiLstm,
-    BiRnn,
-    GateController,
-    Gru,
-    GruConfig,
-    Lstm,
-    LstmConfig,
-    RecurrentState,
-    Rnn,
-    RnnConfig,
-)
-from ruda.nn.spec import ModuleSpec, ParamSpec
-from ruda.nn.transformer import (
-    NORM_FIRST,
-    PositionWiseFeedForward,
-    TransformerDecoder,
-    TransformerDecoderConfig,
-    TransformerDecoderLayer,
-    TransformerEncoder,
-    TransformerEncoderConfig,
-    TransformerEncoderLayer,
-    TransformerSettings,
-)
+from typing import TYPE_CHECKING
+
+from ruda._doors import lazy_door
+
+if TYPE_CHECKING:
+    from ruda.nn.activation import Gelu, PRelu, PReluConfig, Relu
+    from ruda.nn.attention import MultiHeadAttention, MultiHeadAttentionConfig
+    from ruda.nn.conv import Conv1d, Conv1dConfig, Conv2d, Conv2dConfig, Conv3d, Conv3dConfig
+    from ruda.nn.conv_transpose import (
+        ConvTranspose1d,
+        ConvTranspose1dConfig,
+        ConvTranspose2d,
+        ConvTranspose2dConfig,
+        ConvTranspose3d,
+        ConvTranspose3dConfig,
+    )
+    from ruda.nn.dropout import Dropout, DropoutConfig
+    from ruda.nn.embedding import Embedding, EmbeddingConfig
+    from ruda.nn.init import (
+        Constant,
+        Fans,
+        Initializer,
+        KaimingUniform,
+        Normal,
+        Uniform,
+        XavierNormal,
+        derive_seed,
+    )
+    from ruda.nn.linear import Linear, LinearConfig
+    from ruda.nn.module import Module, ParamEntry
+    from ruda.nn.norm import (
+        BatchNorm,
+        BatchNormConfig,
+        GroupNorm,
+        GroupNormConfig,
+        InstanceNorm,
+        InstanceNormConfig,
+        LayerNorm,
+        LayerNormConfig,
+        RmsNorm,
+        RmsNormConfig,
+    )
+    from ruda.nn.param import Param
+    from ruda.nn.param_id import ParamId
+    from ruda.nn.pooling import (
+        AdaptiveAvgPool2d,
+        AdaptiveAvgPool2dConfig,
+        AvgPool2d,
+        AvgPool2dConfig,
+        MaxPool2d,
+        MaxPool2dConfig,
+    )
+    from ruda.nn.prediction import predict
+    from ruda.nn.profiling import LayerSize, LayerTime, layer_sizes, profile
+    from ruda.nn.recurrent import (
+        BiGru,
+        BiLstm,
+        BiRnn,
+        GateController,
+        Gru,
+        GruConfig,
+        Lstm,
+        LstmConfig,
+        RecurrentState,
+        Rnn,
+        RnnConfig,
+    )
+    from ruda.nn.spec import ModuleSpec, ParamSpec
+    from ruda.nn.transformer import (
+        NORM_FIRST,
+        PositionWiseFeedForward,
+        TransformerDecoder,
+        TransformerDecoderConfig,
+        TransformerDecoderLayer,
+        TransformerEncoder,
+        TransformerEncoderConfig,
+        TransformerEncoderLayer,
+        TransformerSettings,
+    )
 
 __all__ = [
     "AdaptiveAvgPool2d",
@@ -156,3 +161,118 @@ __all__ = [
     "predict",
     "profile",
 ]
+
+__getattr__, __dir__ = lazy_door(
+    globals(),
+    {
+        "activation": (
+            "Gelu",
+            "PRelu",
+            "PReluConfig",
+            "Relu",
+        ),
+        "attention": (
+            "MultiHeadAttention",
+            "MultiHeadAttentionConfig",
+        ),
+        "conv": (
+            "Conv1d",
+            "Conv1dConfig",
+            "Conv2d",
+            "Conv2dConfig",
+            "Conv3d",
+            "Conv3dConfig",
+        ),
+        "conv_transpose": (
+            "ConvTranspose1d",
+            "ConvTranspose1dConfig",
+            "ConvTranspose2d",
+            "ConvTranspose2dConfig",
+            "ConvTranspose3d",
+            "ConvTranspose3dConfig",
+        ),
+        "dropout": (
+            "Dropout",
+            "DropoutConfig",
+        ),
+        "embedding": (
+            "Embedding",
+            "EmbeddingConfig",
+        ),
+        "init": (
+            "Constant",
+            "Fans",
+            "Initializer",
+            "KaimingUniform",
+            "Normal",
+            "Uniform",
+            "XavierNormal",
+            "derive_seed",
+        ),
+        "linear": (
+            "Linear",
+            "LinearConfig",
+        ),
+        "module": (
+            "Module",
+            "ParamEntry",
+        ),
+        "norm": (
+            "BatchNorm",
+            "BatchNormConfig",
+            "GroupNorm",
+            "GroupNormConfig",
+            "InstanceNorm",
+            "InstanceNormConfig",
+            "LayerNorm",
+            "LayerNormConfig",
+            "RmsNorm",
+            "RmsNormConfig",
+        ),
+        "param": ("Param",),
+        "param_id": ("ParamId",),
+        "pooling": (
+            "AdaptiveAvgPool2d",
+            "AdaptiveAvgPool2dConfig",
+            "AvgPool2d",
+            "AvgPool2dConfig",
+            "MaxPool2d",
+            "MaxPool2dConfig",
+        ),
+        "prediction": ("predict",),
+        "profiling": (
+            "LayerSize",
+            "LayerTime",
+            "layer_sizes",
+            "profile",
+        ),
+        "recurrent": (
+            "BiGru",
+            "BiLstm",
+            "BiRnn",
+            "GateController",
+            "Gru",
+            "GruConfig",
+            "Lstm",
+            "LstmConfig",
+            "RecurrentState",
+            "Rnn",
+            "RnnConfig",
+        ),
+        "spec": (
+            "ModuleSpec",
+            "ParamSpec",
+        ),
+        "transformer": (
+            "NORM_FIRST",
+            "PositionWiseFeedForward",
+            "TransformerDecoder",
+            "TransformerDecoderConfig",
+            "TransformerDecoderLayer",
+            "TransformerEncoder",
+            "TransformerEncoderConfig",
+            "TransformerEncoderLayer",
+            "TransformerSettings",
+        ),
+    },
+)

@@ -1,80 +1,85 @@
 """Files of tensors: opening, filtering, remapping, adapting, comparing, loading and saving."""
 
-from ruda.store._sibling import replace_file
-from ruda.store.adapt import (
-    ChainAdapter,
-    IdentityAdapter,
-    ModuleAdapter,
-    PyTorchToRuda,
-    RudaToPyTorch,
-    adapter_names,
-)
-from ruda.store.aliases import Aliases
-from ruda.store.applying import apply
-from ruda.store.blocks import blocks
-from ruda.store.bytefile import ByteFile
-from ruda.store.check import check
-from ruda.store.check_report import RULES, CheckReport, Finding, Severity, to_sarif
-from ruda.store.collect import collect
-from ruda.store.compare import compare
-from ruda.store.compare_report import CompareReport, CompareRow, Likeness, position_of
-from ruda.store.containers import Inference, infer_containers
-from ruda.store.convert import convert
-from ruda.store.dequantize import dequantize
-from ruda.store.diff import alternative_key, alternative_keys, diff
-from ruda.store.diff_report import Coverage, DiffReport, Family, Hint
-from ruda.store.diff_rows import Cause, DiffRow, Flag, Nearest, Status, fold
-from ruda.store.export_diff import (
-    diff_to_csv,
-    diff_to_html,
-    diff_to_json,
-    diff_to_markdown,
-    require_report_name,
-    write_diff,
-)
-from ruda.store.filerange import FileRange
-from ruda.store.format import ModelFormat
-from ruda.store.half import HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter
-from ruda.store.index import TensorIndex, TreeNode
-from ruda.store.layout import PlannedTensor, PlanProblem
-from ruda.store.metadata_edit import MetadataEdit, edit_metadata
-from ruda.store.opening import available_formats, open_store
-from ruda.store.plan import SavePlan, plan_save
-from ruda.store.recipe import Action, CastPolicy, CastScope, Decision, Recipe
-from ruda.store.recipe_file import (
-    read_recipe,
-    recipe_from_json,
-    recipe_from_toml,
-    recipe_to_json,
-    recipe_to_toml,
-    write_recipe,
-)
-from ruda.store.remap import (
-    Collision,
-    KeyChange,
-    KeyRemapper,
-    RemapPlan,
-    RemapRule,
-    compact_indices,
-)
-from ruda.store.report import (
-    CastErrors,
-    ConversionReport,
-    ConversionRow,
-    conversion_report,
-    describe,
-)
-from ruda.store.result import ApplyIssue, ApplyResult, MissingParam
-from ruda.store.select import PathFilter
-from ruda.store.sharding import parse_size
-from ruda.store.snapshot import ArraySource, Origin, TensorSnapshot, TensorSource
-from ruda.store.special import Gpt2ToRuda, RopeOrder, RudaToGpt2, TiedHead
-from ruda.store.stores import PytorchStore, RudapackStore, SafetensorsStore, StoreOptions
-from ruda.store.suggest import suggest
-from ruda.store.suggest_report import Suggestion, SuggestKind, SuggestReport, Verdict
-from ruda.store.targets import Target
-from ruda.store.transforms import read_with_counts
-from ruda.store.writer import SaveResult, save, write
+from typing import TYPE_CHECKING
+
+from ruda._doors import lazy_door
+
+if TYPE_CHECKING:
+    from ruda.store._sibling import replace_file
+    from ruda.store.adapt import (
+        ChainAdapter,
+        IdentityAdapter,
+        ModuleAdapter,
+        PyTorchToRuda,
+        RudaToPyTorch,
+        adapter_names,
+    )
+    from ruda.store.aliases import Aliases
+    from ruda.store.applying import apply
+    from ruda.store.bytefile import ByteFile
+    from ruda.store.check_report import RULES, CheckReport, Finding, Severity, to_sarif
+    from ruda.store.checking import check
+    from ruda.store.collecting import collect
+    from ruda.store.compare_report import CompareReport, CompareRow, Likeness, position_of
+    from ruda.store.comparing import compare
+    from ruda.store.containers import Inference, infer_containers
+    from ruda.store.converting import convert
+    from ruda.store.dequantizing import dequantize
+    from ruda.store.diff_report import Coverage, DiffReport, Family, Hint
+    from ruda.store.diff_rows import Cause, DiffRow, Flag, Nearest, Status, fold
+    from ruda.store.diffing import alternative_key, alternative_keys, diff
+    from ruda.store.export_diff import (
+        diff_to_csv,
+        diff_to_html,
+        diff_to_json,
+        diff_to_markdown,
+        require_report_name,
+        write_diff,
+    )
+    from ruda.store.filerange import FileRange
+    from ruda.store.format import ModelFormat
+    from ruda.store.half import HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter
+    from ruda.store.index import TensorIndex, TreeNode
+    from ruda.store.layout import PlannedTensor, PlanProblem
+    from ruda.store.metadata_edit import MetadataEdit, edit_metadata
+    from ruda.store.opening import available_formats, open_store
+    from ruda.store.piecewise import blocks
+    from ruda.store.plan import SavePlan, plan_save
+    from ruda.store.recipe import Action, CastPolicy, CastScope, Decision, Recipe
+    from ruda.store.recipe_file import (
+        read_recipe,
+        recipe_from_json,
+        recipe_from_toml,
+        recipe_to_json,
+        recipe_to_toml,
+        write_recipe,
+    )
+    from ruda.store.remap import (
+        Collision,
+        KeyChange,
+        KeyRemapper,
+        RemapPlan,
+        RemapRule,
+        compact_indices,
+    )
+    from ruda.store.report import (
+        CastErrors,
+        ConversionReport,
+        ConversionRow,
+        conversion_report,
+        describe,
+    )
+    from ruda.store.result import ApplyIssue, ApplyResult, MissingParam
+    from ruda.store.select import PathFilter
+    from ruda.store.sharding import parse_size
+    from ruda.store.snapshot import ArraySource, Origin, TensorSnapshot, TensorSource
+    from ruda.store.special import Gpt2ToRuda, RopeOrder, RudaToGpt2, TiedHead
+    from ruda.store.stores import PytorchStore, RudapackStore, SafetensorsStore, StoreOptions
+    from ruda.store.suggest_report import Suggestion, SuggestKind, SuggestReport, Verdict
+    from ruda.store.suggesting import suggest
+    from ruda.store.targets import Target
+    from ruda.store.transforms import read_with_counts
+    from ruda.store.writer import SaveResult, save, write
 
 __all__ = [
     "Action",
@@ -188,3 +193,167 @@ __all__ = [
     "write_diff",
     "write_recipe",
 ]
+
+__getattr__, __dir__ = lazy_door(
+    globals(),
+    {
+        "_sibling": ("replace_file",),
+        "adapt": (
+            "ChainAdapter",
+            "IdentityAdapter",
+            "ModuleAdapter",
+            "PyTorchToRuda",
+            "RudaToPyTorch",
+            "adapter_names",
+        ),
+        "aliases": ("Aliases",),
+        "applying": ("apply",),
+        "piecewise": ("blocks",),
+        "bytefile": ("ByteFile",),
+        "checking": ("check",),
+        "check_report": (
+            "RULES",
+            "CheckReport",
+            "Finding",
+            "Severity",
+            "to_sarif",
+        ),
+        "collecting": ("collect",),
+        "comparing": ("compare",),
+        "compare_report": (
+            "CompareReport",
+            "CompareRow",
+            "Likeness",
+            "position_of",
+        ),
+        "containers": (
+            "Inference",
+            "infer_containers",
+        ),
+        "converting": ("convert",),
+        "dequantizing": ("dequantize",),
+        "diffing": (
+            "alternative_key",
+            "alternative_keys",
+            "diff",
+        ),
+        "diff_report": (
+            "Coverage",
+            "DiffReport",
+            "Family",
+            "Hint",
+        ),
+        "diff_rows": (
+            "Cause",
+            "DiffRow",
+            "Flag",
+            "Nearest",
+            "Status",
+            "fold",
+        ),
+        "export_diff": (
+            "diff_to_csv",
+            "diff_to_html",
+            "diff_to_json",
+            "diff_to_markdown",
+            "require_report_name",
+            "write_diff",
+        ),
+        "filerange": ("FileRange",),
+        "format": ("ModelFormat",),
+        "half": (
+            "HALF_MODULES",
+            "FloatCastAdapter",
+            "HalfPrecisionAdapter",
+        ),
+        "index": (
+            "TensorIndex",
+            "TreeNode",
+        ),
+        "layout": (
+            "PlannedTensor",
+            "PlanProblem",
+        ),
+        "metadata_edit": (
+            "MetadataEdit",
+            "edit_metadata",
+        ),
+        "opening": (
+            "available_formats",
+            "open_store",
+        ),
+        "plan": (
+            "SavePlan",
+            "plan_save",
+        ),
+        "recipe": (
+            "Action",
+            "CastPolicy",
+            "CastScope",
+            "Decision",
+            "Recipe",
+        ),
+        "recipe_file": (
+            "read_recipe",
+            "recipe_from_json",
+            "recipe_from_toml",
+            "recipe_to_json",
+            "recipe_to_toml",
+            "write_recipe",
+        ),
+        "remap": (
+            "Collision",
+            "KeyChange",
+            "KeyRemapper",
+            "RemapPlan",
+            "RemapRule",
+            "compact_indices",
+        ),
+        "report": (
+            "CastErrors",
+            "ConversionReport",
+            "ConversionRow",
+            "conversion_report",
+            "describe",
+        ),
+        "result": (
+            "ApplyIssue",
+            "ApplyResult",
+            "MissingParam",
+        ),
+        "select": ("PathFilter",),
+        "sharding": ("parse_size",),
+        "snapshot": (
+            "ArraySource",
+            "Origin",
+            "TensorSnapshot",
+            "TensorSource",
+        ),
+        "special": (
+            "Gpt2ToRuda",
+            "RopeOrder",
+            "RudaToGpt2",
+            "TiedHead",
+        ),
+        "stores": (
+            "PytorchStore",
+            "RudapackStore",
+            "SafetensorsStore",
+            "StoreOptions",
+        ),
+        "suggesting": ("suggest",),
+        "suggest_report": (
+            "Suggestion",
+            "SuggestKind",
+            "SuggestReport",
+            "Verdict",
+        ),
+        "targets": ("Target",),
+        "transforms": ("read_with_counts",),
+        "writer": (
+            "SaveResult",
+            "save",
+            "write",
+        ),
+    },
+)

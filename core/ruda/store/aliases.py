@@ -9,17 +9,13 @@ full, or the *owner* only, and the metadata entry ``aliases`` says which other k
 
 from __future__ import annotations
 
-import json
-from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Hashable, Iterable
 from enum import Enum
 
 from ruda.errors import SaveError
+from ruda.store.alias_note import NOTE
 from ruda.store.formats._extents import extent_of
 from ruda.store.index import TensorIndex
-
-NOTE = "aliases"
-"""Metadata entry that maps aliases to owners, as a JSON object of texts."""
 
 
 class Aliases(Enum):
@@ -74,52 +70,3 @@ def default_policy(index: TensorIndex) -> Aliases:
     """What an index is saved with unless told: as it was found in a file without aliases."""
     noted = index.format not in ("pytorch", "module") and NOTE in index.metadata
     return Aliases.ONCE if noted else Aliases.FULL
-
-
-def note_of(owners: Mapping[str, str]) -> str:
-    """The metadata entry that tells the owner of each alias."""
-    return json.dumps(dict(sorted(owners.items())), ensure_ascii=False, separators=(",", ":"))
-
-
-def noted_in(text: str | None, index: TensorIndex) -> dict[str, str] | None:
-    """Owner by alias of a note, of those that are both in the index; None if it is no note."""
-    found = None if text is None else _parsed(text)
-    if found is None:
-        return None
-    return {key: owner for key, owner in found.items() if key in index and owner in index}
-
-
-def _parsed(text: str) -> dict[str, str] | None:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if isinstance(found, dict) and all(isinstance(owner, str) for owner in found.values()):
-        return found
-    return None
-
-
-def with_noted_aliases(index: TensorIndex) -> TensorIndex:
-    """The index with the keys that were written once, as its metadata says.
-
-    A note that cannot be understood, or whose owner is missing, adds a note to ``index.notes``
-    and no tensor. Keys that are in the file stay as they are.
-    """
-    text = index.metadata.get(NOTE)
-    if text is None:
-        return index
-    noted = _parsed(text)
-    if noted is None:
-        return replace(index, notes=(*index.notes, "the metadata entry 'aliases' is no alias list"))
-    absent = {key: owner for key, owner in noted.items() if key not in index}
-    lost = [key for key, owner in absent.items() if owner not in index]
-    notes = [f"{key!r} stands for {absent[key]!r}, which is not in the file" for key in lost[:3]]
-    added = {
-        key: replace(index[owner], key=key, shared_with=owner)
-        for key, owner in absent.items()
-        if owner in index
-    }
-    if not added and not notes:
-        return index
-    snapshots = {**index.snapshots, **added} if added else index.snapshots
-    return replace(index, snapshots=snapshots, notes=(*index.notes, *notes))

@@ -10,9 +10,9 @@ import numpy as np
 
 from ruda import _kernels
 from ruda.progress import SILENT, Monitor
-from ruda.store.blocks import Array, blocks
 from ruda.store.check_headers import found_at
 from ruda.store.check_report import Finding, Severity
+from ruda.store.piecewise import Array, blocks
 from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import DType, Kind
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ruda.errors import AdapterError
-from ruda.store.blocks import Array, source_blocks
+from ruda.store.piecewise import Array, source_blocks
 from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource
 from ruda.tensor import DType, cast
 

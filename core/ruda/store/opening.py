@@ -17,7 +17,7 @@ from ruda.errors import (
     UnsupportedContentError,
 )
 from ruda.progress import SILENT, Monitor
-from ruda.store.aliases import with_noted_aliases
+from ruda.store.alias_note import with_noted_aliases
 from ruda.store.bytefile import ByteFile
 from ruda.store.format import HEAD_BYTES, ModelFormat
 from ruda.store.formats.distributed import is_distributed, open_distributed

@@ -10,7 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ruda.errors import SaveError, SettingError
-from ruda.store.aliases import NOTE, Aliases, choose_owners, default_policy, note_of, noted_in
+from ruda.store.alias_note import NOTE, note_of, noted_in
+from ruda.store.aliases import Aliases, choose_owners, default_policy
 from ruda.store.formats._write_numpy import NpyEncoder, NpzEncoder
 from ruda.store.formats._write_pytorch import PytorchEncoder
 from ruda.store.formats._write_rudapack import RudapackEncoder

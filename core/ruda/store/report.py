@@ -11,13 +11,13 @@ import numpy as np
 
 from ruda.errors import RudaError
 from ruda.progress import SILENT, Monitor, Progress
-from ruda.store.blocks import BLOCK_ELEMENTS, Array, source_blocks
 from ruda.store.compare_report import finite
-from ruda.store.convert import convert
+from ruda.store.converting import convert
 from ruda.store.decided import ClampedSource
 from ruda.store.diff_rows import fold
 from ruda.store.index import TensorIndex
 from ruda.store.int8 import Int8Source
+from ruda.store.piecewise import BLOCK_ELEMENTS, Array, source_blocks
 from ruda.store.recipe import Recipe
 from ruda.store.scales import protected_keys
 from ruda.store.snapshot import ArraySource, TensorSnapshot

@@ -29,7 +29,7 @@ from ruda.nn import Module, ParamEntry
 from ruda.progress import SILENT, Monitor
 from ruda.store.adapt import ModuleAdapter, PyTorchToRuda, RudaToPyTorch
 from ruda.store.applying import apply
-from ruda.store.collect import collect, without_variants
+from ruda.store.collecting import collect, without_variants
 from ruda.store.index import TensorIndex
 from ruda.store.mapped import with_mapped_values
 from ruda.store.opening import open_store

@@ -18,7 +18,8 @@ from ruda.store import (
     plan_save,
     save,
 )
-from ruda.store.aliases import alias_groups, choose_owners, with_noted_aliases
+from ruda.store.alias_note import with_noted_aliases
+from ruda.store.aliases import alias_groups, choose_owners
 from ruda.store.snapshot import ArraySource
 from ruda.tensor import DType
 

@@ -5,7 +5,7 @@ import pytest
 
 from ruda.nn import BatchNorm, Linear, Module
 from ruda.store import PathFilter, collect
-from ruda.store.collect import without_variants
+from ruda.store.collecting import without_variants
 from ruda.tensor import DType
 
 

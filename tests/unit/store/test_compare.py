@@ -21,7 +21,7 @@ from ruda.store import (
     position_of,
     save,
 )
-from ruda.store.blocks import blocks
+from ruda.store.piecewise import blocks
 from ruda.tensor import DType, Tolerance
 
 

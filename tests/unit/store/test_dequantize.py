@@ -11,7 +11,7 @@ from gguf import quants  # noqa: TID253
 
 from ruda.errors import AdapterError, DTypeError, MissingExtraError
 from ruda.store import CastPolicy, Recipe, Status, TensorIndex, convert, diff, open_store, save
-from ruda.store.dequantize import dequantize
+from ruda.store.dequantizing import dequantize
 from ruda.store.formats._ggml import GGML_TYPES
 from ruda.tensor import DType
 from ruda.testing.foreign_bytes import gguf_entry, gguf_raw

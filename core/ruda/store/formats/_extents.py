@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from ruda.store.collect import ParamSource
+from ruda.store.collecting import ParamSource
 from ruda.store.filerange import FileRange
 from ruda.store.formats._torch_refs import element_bytes
 from ruda.store.formats._torch_source import ViewSource

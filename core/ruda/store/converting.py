@@ -9,7 +9,7 @@ from ruda.errors import AdapterError, KeyCollisionError
 from ruda.nn import ParamSpec
 from ruda.store.adapt import IdentityAdapter, with_last_segment
 from ruda.store.containers import counted, infer_containers
-from ruda.store.diff import alternative_key
+from ruda.store.diffing import alternative_key
 from ruda.store.index import TensorIndex
 from ruda.store.int8 import scale_beside
 from ruda.store.recipe import Recipe

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from ruda.errors import DTypeError, MissingExtraError, SettingError, ShapeError
 from ruda.progress import SILENT, Monitor, Progress
-from ruda.store.blocks import Array, blocks
 from ruda.store.compare_report import CompareReport, CompareRow, Likeness
-from ruda.store.convert import convert
-from ruda.store.dequantize import dequantize
+from ruda.store.converting import convert
+from ruda.store.dequantizing import dequantize
 from ruda.store.index import TensorIndex
+from ruda.store.piecewise import Array, blocks
 from ruda.store.recipe import Recipe
 from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import Deviation, DType, Kind, Tolerance, deviation
