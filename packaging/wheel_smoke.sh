@@ -24,6 +24,6 @@ print("saved with ruda", ruda.__version__)
 CODE
 "$work/empty/bin/ruda" inspect w.bpk --json --sha256
 code=0
-"$work/empty/bin/ruda-workbench" 2>"$work/said" || code=$?
+QT_QPA_PLATFORM=offscreen "$work/empty/bin/ruda-workbench" 2>"$work/said" || code=$?
 [ "$code" = 2 ] && grep -q 'ruda\[app\]' "$work/said" || { echo "ruda-workbench without Qt: code $code"; cat "$work/said"; exit 1; }
 echo "wheel smoke: fine"
