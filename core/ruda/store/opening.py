@@ -23,6 +23,7 @@ from ruda.store.format import HEAD_BYTES, ModelFormat
 from ruda.store.formats.distributed import is_distributed, open_distributed
 from ruda.store.formats.gguf import GgufFormat
 from ruda.store.formats.hdf5 import Hdf5Format
+from ruda.store.formats.llama2c import Llama2cFormat
 from ruda.store.formats.numpy_files import NumpyFormat
 from ruda.store.formats.onnx import OnnxFormat
 from ruda.store.formats.pytorch import PytorchFormat
@@ -42,6 +43,7 @@ BUILT_IN: tuple[ModelFormat, ...] = (
     GgufFormat(),
     Hdf5Format(),
     OnnxFormat(),
+    Llama2cFormat(),
 )
 
 
