@@ -290,7 +290,7 @@ def _list_ruda(source: Path) -> int:
 
 
 def _open_ruda(source: Path) -> Callable[[], object]:
-    import ruda.store  # noqa: F401 - before the time begins
+    from ruda.store import open_store  # noqa: F401 - before the time begins
 
     return lambda: _list_ruda(source)
 
