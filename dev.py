@@ -197,6 +197,11 @@ def setup(extra: str) -> None:
     stamp.write_text(wanted)
 
 
+def setting(native: str) -> list[str]:
+    """The build option for pip, in the long form: pip 23.0 of Debian 12 has no ``-C``."""
+    return ["--config-settings", f"setup-args=-Dnative={native}"]
+
+
 def install_project(pip: Sequence[object], extra: str, native: str) -> None:
     """Editable install; falls back to the NumPy twins, saying so, unless they are forbidden."""
     target = ["--no-build-isolation", "-e", f".[{extra}]"]
@@ -206,12 +211,12 @@ def install_project(pip: Sequence[object], extra: str, native: str) -> None:
     else:
         say(f"compiling the kernels with {compiler()} and installing; this takes a few minutes")
     try:
-        run([*pip, f"-Csetup-args=-Dnative={native}", *target])
+        run([*pip, *setting(native), *target])
     except Stop:
         if native == "disabled" or os.environ.get("RUDA_NATIVE"):
             raise
         say("the kernels did not compile (see above): trying again with their NumPy twins")
-        run([*pip, "-Csetup-args=-Dnative=disabled", *target])
+        run([*pip, *setting("disabled"), *target])
 
 
 # --- Qt's system libraries ---------------------------------------------------------------------
