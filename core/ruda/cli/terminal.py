@@ -10,7 +10,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -98,9 +98,13 @@ def _unwritable(error: OSError) -> click.ClickException:
 
 def close_stdout() -> None:
     """Send what is still buffered nowhere, so that the interpreter does not complain at its end."""
+    _send_nowhere(sys.stdout)
+
+
+def _send_nowhere(stream: TextIO) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, stream.fileno())
     except (OSError, ValueError):
         pass
     finally:
@@ -109,8 +113,10 @@ def close_stdout() -> None:
 
 def complain(text: str) -> None:
     """One line on stderr; where that cannot be written, the exit code has to say it."""
-    with contextlib.suppress(OSError):
+    try:
         click.echo(shortened(printable(text)), err=True)
+    except OSError:
+        _send_nowhere(sys.stderr)  # what is left in its buffer would turn the exit code into 120
 
 
 def say(text: str = "") -> None:

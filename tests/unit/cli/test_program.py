@@ -310,3 +310,12 @@ def test_a_save_is_done_though_nobody_reads_its_report(tmp_path):
     )
     assert done.stderr == b""
     assert (tmp_path / "b.bpk").is_file()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux only")
+def test_a_full_stderr_in_the_c_locale_keeps_the_exit_code(tmp_path):
+    bare = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    with open("/dev/full", "w") as full:
+        words = [sys.executable, "-m", "ruda.cli", "inspect", "absent"]
+        done = subprocess.run(words, stderr=full, env=bare, cwd=tmp_path, timeout=60)
+    assert done.returncode == 2
