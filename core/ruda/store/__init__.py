@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         RudaToPyTorch,
         adapter_names,
     )
+    from ruda.store.adapted import read_with_counts
     from ruda.store.aliases import Aliases
     from ruda.store.applying import apply
     from ruda.store.bytefile import ByteFile
@@ -78,7 +79,6 @@ if TYPE_CHECKING:
     from ruda.store.suggest_report import Suggestion, SuggestKind, SuggestReport, Verdict
     from ruda.store.suggesting import suggest
     from ruda.store.targets import Target
-    from ruda.store.transforms import read_with_counts
     from ruda.store.writer import SaveResult, save, write
 
 __all__ = [
@@ -206,6 +206,7 @@ __getattr__, __dir__ = lazy_door(
             "RudaToPyTorch",
             "adapter_names",
         ),
+        "adapted": ("read_with_counts",),
         "aliases": ("Aliases",),
         "applying": ("apply",),
         "piecewise": ("blocks",),
@@ -349,7 +350,6 @@ __getattr__, __dir__ = lazy_door(
             "Verdict",
         ),
         "targets": ("Target",),
-        "transforms": ("read_with_counts",),
         "writer": (
             "SaveResult",
             "save",

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol, runtime_checkable
 
+from ruda.store.adapted import transposed
 from ruda.store.regroup import Piece, native_pieces, torch_pieces
 from ruda.store.snapshot import EITHER, TensorSnapshot, kind_of
-from ruda.store.transforms import transposed
 
 NORMS = frozenset({"BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "RmsNorm"})
 

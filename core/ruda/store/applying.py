@@ -10,13 +10,13 @@ import numpy as np
 from ruda.errors import LoadError, RudaError
 from ruda.nn import Module
 from ruda.progress import SILENT, Monitor, track
+from ruda.store.adapted import read_with_counts
 from ruda.store.diff_report import DiffReport
 from ruda.store.diff_rows import Cause, DiffRow, Status
 from ruda.store.diffing import diff
 from ruda.store.index import TensorIndex
 from ruda.store.recipe import Recipe
 from ruda.store.result import ApplyResult
-from ruda.store.transforms import read_with_counts
 from ruda.tensor import CastCounts
 
 

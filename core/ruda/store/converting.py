@@ -8,6 +8,7 @@ from dataclasses import replace
 from ruda.errors import AdapterError, KeyCollisionError
 from ruda.nn import ParamSpec
 from ruda.store.adapt import IdentityAdapter, with_last_segment
+from ruda.store.adapted import relabelled
 from ruda.store.containers import counted, infer_containers
 from ruda.store.diffing import alternative_key
 from ruda.store.index import TensorIndex
@@ -17,7 +18,6 @@ from ruda.store.regrouping import Pair, adapt, regrouped
 from ruda.store.scales import protected_keys
 from ruda.store.snapshot import TensorSnapshot
 from ruda.store.targets import Target, expected_of
-from ruda.store.transforms import relabelled
 from ruda.store.unscale import unscaled
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from ruda.errors import AdapterError
 from ruda.store.adapt import Chaining, IdentityAdapter, ModuleAdapter
+from ruda.store.adapted import CastSource, cast_to
 from ruda.store.piecewise import Array, source_blocks
 from ruda.store.scales import FP8
 from ruda.store.snapshot import TensorSnapshot
-from ruda.store.transforms import CastSource, cast_to
 from ruda.tensor import CastCounts, DType, cast
 
 

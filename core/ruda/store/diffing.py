@@ -17,6 +17,7 @@ from ruda.store.adapt import (
     pieces_of,
     with_last_segment,
 )
+from ruda.store.adapted import relabelled
 from ruda.store.diff_report import DiffReport, Hint
 from ruda.store.diff_rows import Cause, DiffRow, Status
 from ruda.store.index import TensorIndex
@@ -26,7 +27,6 @@ from ruda.store.regrouping import Parts, Taken, adapt, find_parts, gathered
 from ruda.store.remap import Collision
 from ruda.store.snapshot import TensorSnapshot, kind_of
 from ruda.store.targets import Target, expected_of
-from ruda.store.transforms import relabelled
 from ruda.store.unscale import unscaled
 from ruda.tensor import DType, Kind
 

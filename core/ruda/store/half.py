@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from ruda.errors import AdapterError, DTypeError, MissingExtraError, SettingError
 from ruda.store.adapt import KNOWN_KINDS, Chaining, IdentityAdapter, module_kinds
+from ruda.store.adapted import cast_to
 from ruda.store.dequantizing import dequantize
 from ruda.store.int8 import int8_per_channel
 from ruda.store.snapshot import TensorSnapshot
-from ruda.store.transforms import cast_to
 from ruda.tensor import DType, Kind
 
 HALF_MODULES = frozenset(

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from ruda.errors import AdapterError
 from ruda.nn import ParamSpec
 from ruda.store.adapt import ModuleAdapter, pieces_of, results_of
+from ruda.store.adapted import relabelled
 from ruda.store.regroup import Piece
 from ruda.store.row_blocks import rows_of, stacked
 from ruda.store.snapshot import TensorSnapshot
-from ruda.store.transforms import relabelled
 
 Parts = tuple[Piece, ...]
 

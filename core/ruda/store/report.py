@@ -11,6 +11,7 @@ import numpy as np
 
 from ruda.errors import RudaError
 from ruda.progress import SILENT, Monitor, Progress
+from ruda.store.adapted import CastSource
 from ruda.store.compare_report import finite
 from ruda.store.converting import convert
 from ruda.store.decided import ClampedSource
@@ -22,7 +23,6 @@ from ruda.store.recipe import Recipe
 from ruda.store.scales import protected_keys
 from ruda.store.snapshot import ArraySource, TensorSnapshot
 from ruda.store.targets import Target
-from ruda.store.transforms import CastSource
 from ruda.tensor import CastCounts, DType, cast
 
 

@@ -12,8 +12,8 @@ from typing import Protocol
 
 from ruda.errors import SaveError
 from ruda.progress import SILENT, Monitor, Progress
+from ruda.store.adapted import counts_of
 from ruda.store.layout import PIECE_BYTES, Frame, Layout, PlannedTensor
-from ruda.store.transforms import counts_of
 from ruda.tensor import CastCounts
 
 _ZEROS = bytes(1 << 16)

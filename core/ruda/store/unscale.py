@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from types import MappingProxyType
 
+from ruda.store.adapted import cast_to
 from ruda.store.half import CASTABLE
 from ruda.store.index import TensorIndex
 from ruda.store.int8 import SUFFIX, scale_shape, with_scale
 from ruda.store.recipe import CastScope, Recipe
 from ruda.store.scales import FLOAT8, scale_of
 from ruda.store.snapshot import TensorSnapshot
-from ruda.store.transforms import cast_to
 from ruda.tensor import DType
 
 

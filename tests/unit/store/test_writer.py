@@ -15,11 +15,11 @@ from ruda.errors import SaveError, TruncatedFileError
 from ruda.progress import Cancelled, Progress
 from ruda.store import plan_save, save, write
 from ruda.store._sibling import RENAME_PAUSES
+from ruda.store.adapted import cast_to, transposed
 from ruda.store.formats.rudapack import RudapackFormat
 from ruda.store.formats.safetensors import SafetensorsFormat
 from ruda.store.index import TensorIndex
 from ruda.store.snapshot import TensorSnapshot
-from ruda.store.transforms import cast_to, transposed
 from ruda.tensor import CastCounts, DType
 
 posix = pytest.mark.skipif(os.name == "nt", reason="limits and permissions as POSIX has them")

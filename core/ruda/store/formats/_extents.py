@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from ruda.store.adapted import CastSource, TransposedSource
 from ruda.store.collecting import ParamSource
 from ruda.store.filerange import FileRange
 from ruda.store.formats._torch_refs import element_bytes
 from ruda.store.formats._torch_source import ViewSource
 from ruda.store.mapped import MappedRange
 from ruda.store.snapshot import ArraySource, TensorSnapshot, TensorSource
-from ruda.store.transforms import CastSource, TransposedSource
 
 
 @dataclass(frozen=True, slots=True)

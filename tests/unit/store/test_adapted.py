@@ -11,8 +11,8 @@ import pytest
 from ruda.errors import AdapterError
 from ruda.nn import ParamId
 from ruda.store import read_with_counts
+from ruda.store.adapted import cast_to, counts_of, relabelled, transposed
 from ruda.store.snapshot import ArraySource, Origin, TensorSnapshot
-from ruda.store.transforms import cast_to, counts_of, relabelled, transposed
 from ruda.tensor import CastCounts, DType
 
 VALUES = np.array([[1.0, 1e6, 1e-9], [-2.0, 1e-5, 0.0]], np.float32)
@@ -121,7 +121,7 @@ def test_everything_else_is_carried_over() -> None:
         "shared_with",
         "trail",
         "scheme",
-    }  # a new field must be carried over by transforms, too
+    }  # a new field must be carried over by every step, too
 
 
 @pytest.mark.parametrize(

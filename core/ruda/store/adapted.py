@@ -1,6 +1,6 @@
 """What a recipe does to the values of a tensor: lazy sources around the one that reads the file.
 
-A transformed snapshot states its new shape and dtype at once; the work is done when it is read.
+An adapted snapshot states its new shape and dtype at once; the work is done when it is read.
 """
 
 from __future__ import annotations
