@@ -2,6 +2,7 @@
 
 from ruda.session.command import (
     command_text,
+    compare_command,
     convert_command,
     diff_command,
     inspect_command,
@@ -14,7 +15,18 @@ from ruda.session.document import Document, History, HistoryStep, TargetChoice
 from ruda.session.families import families_of
 from ruda.session.flags import RecipeFlags
 from ruda.session.jobs import Job, JobFailure, JobNews, Jobs, JobState
+from ruda.session.language import LANGUAGES, later, read_catalogue, tr, use_catalogue
 from ruda.session.pages.batch import BatchPage, Tile, batch_page
+from ruda.session.pages.compare import (
+    CompareLine,
+    CompareLines,
+    ComparePage,
+    CompareTable,
+    compare_page,
+    likeness_look,
+)
+from ruda.session.pages.compare import CompareSort as CompareSort
+from ruda.session.pages.compare_values import CompareValues, compare_values
 from ruda.session.pages.dataset import ClassBar, ClassPage, DatasetPage, class_page, dataset_page
 from ruda.session.pages.diff import (
     Banner,
@@ -103,6 +115,12 @@ from ruda.session.settings import (
     setting_infos,
     write_settings,
 )
+from ruda.session.side_by_side import (
+    CompareOptions,
+    CompareSide,
+    SideView,
+    compare_documents,
+)
 from ruda.session.steps import step_lines, steps_text
 from ruda.session.targets import Target, parse_target, resolve_target
 from ruda.session.wording import (
@@ -126,6 +144,13 @@ __all__ = [
     "Chip",
     "ClassBar",
     "ClassPage",
+    "CompareLine",
+    "CompareLines",
+    "CompareOptions",
+    "ComparePage",
+    "CompareSide",
+    "CompareTable",
+    "CompareValues",
     "ConfusionView",
     "DTypeShare",
     "DatasetPage",
@@ -148,6 +173,7 @@ __all__ = [
     "JobNews",
     "JobState",
     "Jobs",
+    "LANGUAGES",
     "LayerLine",
     "LoadedModel",
     "OpenDataset",
@@ -175,6 +201,7 @@ __all__ = [
     "SettingInfo",
     "Settings",
     "SettingsFile",
+    "SideView",
     "StateFile",
     "StatusLook",
     "Target",
@@ -194,6 +221,10 @@ __all__ = [
     "class_page",
     "clear_state",
     "command_text",
+    "compare_command",
+    "compare_documents",
+    "compare_page",
+    "compare_values",
     "convert_command",
     "count_text",
     "counted",
@@ -212,6 +243,8 @@ __all__ = [
     "is_dataset",
     "is_problem",
     "item_page",
+    "later",
+    "likeness_look",
     "listed",
     "load_model",
     "mistakes_page",
@@ -220,6 +253,7 @@ __all__ = [
     "parse_target",
     "parts_of",
     "plan_saving",
+    "read_catalogue",
     "read_dataset",
     "read_recents",
     "read_settings",
@@ -249,6 +283,8 @@ __all__ = [
     "target_of_state",
     "tensor_page",
     "tensor_table",
+    "tr",
+    "use_catalogue",
     "values_page",
     "wanted_keys",
     "write_settings",

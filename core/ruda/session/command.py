@@ -10,6 +10,7 @@ from ruda.errors import RecipeError
 from ruda.session.document import Document, TargetChoice
 from ruda.session.flags import RecipeFlags
 from ruda.session.saving import SaveOptions
+from ruda.session.side_by_side import CompareOptions
 from ruda.store import Recipe
 
 PROGRAM = "ruda"
@@ -76,6 +77,38 @@ def run_command(document: Document, dataset: Path, *, recipe_file: Path | None =
         *("--weights", str(document.path), "--dataset", str(dataset)),
         *_source_words(document, recipe_file),
     ]
+
+
+def compare_command(left: Document, right: Document, options: CompareOptions) -> list[str]:
+    """``ruda compare A B …`` equal to a comparison of two documents.
+
+    Raises RecipeError where a side is compared through steps that are no remap rules: the command
+    line takes those from a recipe file only.
+    """
+    words = [PROGRAM, "compare", str(left.path), str(right.path)]
+    if options.values:
+        words.append("--values")
+        if options.absolute is not None:
+            words += ["--atol", repr(options.absolute)]
+        if options.relative is not None:
+            words += ["--rtol", repr(options.relative)]
+        if options.ulp:
+            words += ["--ulp", str(options.ulp)]
+    if options.any_dtype:
+        words.append("--any-dtype")
+    for document, side, ending in ((left, options.left, ""), (right, options.right, "-b")):
+        recipe = side.recipe(document)
+        rules = recipe.remap.active
+        if recipe != Recipe().with_rules(recipe.remap.rules):
+            raise RecipeError(
+                f"{document.name} is compared through steps that do not fit on a command line; "
+                f"save its recipe to a file and give that as --recipe{ending}"
+            )
+        for rule in rules:
+            words += [f"--remap{ending}", rule.pattern, rule.replacement]
+        if document.top_level_key is not None:
+            words += [f"--top-level-key{ending}", document.top_level_key]
+    return words
 
 
 def setting_words(target: TargetChoice) -> list[str]:

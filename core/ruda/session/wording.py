@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ruda.session.language import tr
+
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
@@ -27,7 +29,7 @@ def count_text(count: int) -> str:
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
     """``1 tensor``, ``98 tensors``."""
-    return f"{count_text(count)} {noun if count == 1 else plural or noun + 's'}"
+    return f"{count_text(count)} {tr(noun if count == 1 else plural or noun + 's')}"
 
 
 def shape_text(shape: Sequence[int]) -> str:

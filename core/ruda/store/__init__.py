@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     from ruda.store.diff_report import Coverage, DiffReport, Family, Hint
     from ruda.store.diff_rows import Cause, DiffRow, Flag, Nearest, Status, fold
     from ruda.store.diffing import alternative_key, alternative_keys, diff
+    from ruda.store.export_compare import (
+        compare_to_csv,
+        compare_to_html,
+        compare_to_json,
+        compare_to_markdown,
+        write_comparison,
+    )
     from ruda.store.export_diff import (
         diff_to_csv,
         diff_to_html,
@@ -162,6 +169,10 @@ __all__ = [
     "collect",
     "compact_indices",
     "compare",
+    "compare_to_csv",
+    "compare_to_html",
+    "compare_to_json",
+    "compare_to_markdown",
     "conversion_report",
     "convert",
     "dequantize",
@@ -190,6 +201,7 @@ __all__ = [
     "suggest",
     "to_sarif",
     "write",
+    "write_comparison",
     "write_diff",
     "write_recipe",
 ]
@@ -251,6 +263,13 @@ __getattr__, __dir__ = lazy_door(
             "Nearest",
             "Status",
             "fold",
+        ),
+        "export_compare": (
+            "compare_to_csv",
+            "compare_to_html",
+            "compare_to_json",
+            "compare_to_markdown",
+            "write_comparison",
         ),
         "export_diff": (
             "diff_to_csv",

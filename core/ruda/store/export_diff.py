@@ -13,7 +13,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -57,30 +57,37 @@ def diff_to_csv(report: DiffReport) -> str:
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_ALL)
     writer.writerow(COLUMNS)
-    writer.writerows([_harmless(cell) for cell in cells_of(row)] for row in report.rows)
+    writer.writerows([harmless_cell(cell) for cell in cells_of(row)] for row in report.rows)
     return out.getvalue()
 
 
-def _harmless(cell: str) -> str:
+def harmless_cell(cell: str) -> str:
+    """The cell of a CSV, with a ``'`` before what a spreadsheet would take for a formula."""
     return f"'{cell}" if cell.lstrip(" ").startswith(_FORMULA) else cell
 
 
 def diff_to_markdown(report: DiffReport) -> str:
     """Title, coverage, counts and one table; keys cannot leave their cell."""
-    lines = [f"# {_md(_title(report))}", "", f"{_md(_coverage(report))}", ""]
+    lines = [
+        f"# {escaped_markdown(_title(report))}",
+        "",
+        f"{escaped_markdown(_coverage(report))}",
+        "",
+    ]
     lines += [f"- {SHAPES[s]} {s.value}: {count}" for s, count in report.counts.items()]
     if report.banner:
-        lines += ["", f"**{_md(report.banner)}**"]
-    lines += [f"\n> {_md(note)}" for note in report.notes]
+        lines += ["", f"**{escaped_markdown(report.banner)}**"]
+    lines += [f"\n> {escaped_markdown(note)}" for note in report.notes]
     lines += ["", "| " + " | ".join(COLUMNS) + " |", "|" + " --- |" * len(COLUMNS)]
     for row in report.rows:
-        cells = [_md(cell) for cell in cells_of(row)]
+        cells = [escaped_markdown(cell) for cell in cells_of(row)]
         cells[0] = f"{SHAPES[row.status]} {cells[0]}"
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
-def _md(text: str) -> str:
+def escaped_markdown(text: str) -> str:
+    """The text as Markdown that means just these characters."""
     plain = html.escape(plain_text(text), quote=False)
     return _MARKDOWN.sub(r"\\\1", plain).replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
 
@@ -92,36 +99,56 @@ def diff_to_json(report: DiffReport) -> str:
 
 def diff_to_html(report: DiffReport) -> str:
     """One page without scripts or resources, light or dark as the reader's system is."""
-    counts = "".join(
-        f'<li class="{s.value}"><span aria-hidden="true">{SHAPES[s]}</span> {s.value} {count}</li>'
-        for s, count in report.counts.items()
+    counts = [(s.value, SHAPES[s], s.value, count) for s, count in report.counts.items()]
+    lead = f"<p>{escaped_html(_coverage(report))}</p>"
+    if report.banner:
+        lead += f'\n<p class="banner">{escaped_html(report.banner)}</p>'
+    notes = "".join(f"<p>note: {escaped_html(note)}</p>" for note in report.notes)
+    rows = [(row.status.value, SHAPES[row.status], cells_of(row)) for row in report.rows]
+    return html_page(_title(report), lead, counts, notes, COLUMNS, rows)
+
+
+def html_page(
+    title: str,
+    lead: str,
+    counts: Iterable[tuple[str, str, str, int]],
+    notes: str,
+    columns: Iterable[str],
+    rows: Iterable[tuple[str, str, Sequence[str]]],
+) -> str:
+    """A report as one HTML page; ``lead`` and ``notes`` are HTML, all else is plain text.
+
+    A count is (class, shape, word, number), a row (class, shape, cells) with its word first.
+    """
+    items = "".join(
+        f'<li class="{kind}"><span aria-hidden="true">{shape}</span> {word} {count}</li>'
+        for kind, shape, word, count in counts
     )
-    banner = f'<p class="banner">{_text(report.banner)}</p>' if report.banner else ""
-    notes = "".join(f"<p>note: {_text(note)}</p>" for note in report.notes)
-    head = "".join(f'<th scope="col">{_text(name)}</th>' for name in COLUMNS)
-    body = "\n".join(_html_row(row) for row in report.rows)
-    title = _text(_title(report))
+    head = "".join(f'<th scope="col">{escaped_html(name)}</th>' for name in columns)
+    body = "\n".join(_html_row(*row) for row in rows)
+    name = escaped_html(title)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"<h1>{title}</h1>\n<p>{_text(_coverage(report))}</p>\n{banner}\n<ul>{counts}</ul>\n"
+        f"<title>{name}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<h1>{name}</h1>\n{lead}\n<ul>{items}</ul>\n"
         f'{notes}\n<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n'
         f"<tbody>\n{body}\n</tbody>\n</table></div>\n</main>\n</body>\n</html>\n"
     )
 
 
-def _html_row(row: DiffRow) -> str:
-    status, *cells = cells_of(row)
-    first = f'<span aria-hidden="true">{SHAPES[row.status]}</span> {status}'
-    rest = "".join(f"<td>{_text(cell)}</td>" for cell in cells)
-    return f'<tr class="{status}"><th scope="row">{first}</th>{rest}</tr>'
+def _html_row(kind: str, shape: str, cells: Sequence[str]) -> str:
+    status, *others = cells
+    first = f'<span aria-hidden="true">{shape}</span> {escaped_html(status)}'
+    rest = "".join(f"<td>{escaped_html(cell)}</td>" for cell in others)
+    return f'<tr class="{kind}"><th scope="row">{first}</th>{rest}</tr>'
 
 
-def _text(text: str) -> str:
+def escaped_html(text: str) -> str:
+    """The text as HTML that means just these characters."""
     return html.escape(plain_text(text))
 
 

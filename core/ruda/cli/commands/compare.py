@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 @click.option("--remap-b", multiple=True, nargs=2, metavar="FROM TO", help="Rename keys of B.")
 @click.option("--recipe", "recipe_left", metavar="FILE", help="A recipe file for A.")
 @click.option("--recipe-b", "recipe_right", metavar="FILE", help="A recipe file for B.")
+@click.option("--top-level-key", "key_left", metavar="KEY", help="Only this part of A.")
+@click.option("--top-level-key-b", "key_right", metavar="KEY", help="Only this part of B.")
 @click.option("--all", "show_all", is_flag=True, help="Show the tensors that are the same, too.")
 @click.option("--json", "as_json", is_flag=True, help="The whole report as one JSON object.")
 def command(
@@ -46,6 +48,8 @@ def command(
     remap_b: tuple[tuple[str, str], ...],
     recipe_left: str | None,
     recipe_right: str | None,
+    key_left: str | None,
+    key_right: str | None,
     show_all: bool,
     as_json: bool,
 ) -> int:
@@ -61,8 +65,8 @@ def command(
         raise click.UsageError("--atol, --rtol and --ulp are for values; add --values")
     with (
         monitor("Comparing") as watch,
-        open_store(left, monitor=watch) as a,
-        open_store(right, monitor=watch) as b,
+        open_store(left, top_level_key=key_left, monitor=watch) as a,
+        open_store(right, top_level_key=key_right, monitor=watch) as b,
     ):
         report = compare(
             a,
