@@ -56,7 +56,7 @@ _RECURRENT_LEAF = re.compile(r"(weight|bias)_(ih|hh)_l(\d+)(_reverse)?")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A tensor of the other side, or one of several equal blocks of its rows."""
+    """A tensor of the other side, or one of several equal blocks of it along an axis."""
 
     key: str
     block: int = 0
@@ -65,6 +65,8 @@ class Piece:
     """Modules that own it where it is adapted on its own; empty: those of what it goes into."""
     shared: bool = False
     """True where it may be in use elsewhere, too: a tied weight."""
+    axis: int = 0
+    """The axis along which it is divided, or laid beside others: 0 for rows, 1 for columns."""
 
 
 @lru_cache(maxsize=4096)

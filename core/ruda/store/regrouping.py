@@ -10,7 +10,7 @@ from ruda.nn import ParamSpec
 from ruda.store.adapt import ModuleAdapter, pieces_of, results_of
 from ruda.store.adapted import relabelled
 from ruda.store.regroup import Piece
-from ruda.store.row_blocks import rows_of, stacked
+from ruda.store.row_blocks import block_of, stacked
 from ruda.store.snapshot import TensorSnapshot
 
 Parts = tuple[Piece, ...]
@@ -79,11 +79,13 @@ class Joining:
     """Under the keys and in the containers that they are adapted in."""
     before: tuple[str, ...] = ()
     """Steps on the trail before this recipe."""
+    axis: int = 0
+    """The axis along which they lie."""
 
     def adapted(self, adapter: ModuleAdapter) -> TensorSnapshot:
         """The one tensor. Raises AdapterError."""
         adapted = [adapter.adapt(part) for part in self.parts]
-        return stacked(adapted, self.key, self.containers, self.before)
+        return stacked(adapted, self.key, self.containers, self.before, axis=self.axis)
 
 
 def gathered(
@@ -99,12 +101,15 @@ def gathered(
         part_of(piece, relabelled(sources[piece.key], piece.key, piece.containers))
         for piece in parts
     )
-    return Joining(key, containers, labelled, sources[parts[0].key].trail)
+    before = sources[parts[0].key].trail
+    return Joining(key, containers, labelled, before, parts[0].axis)
 
 
 def part_of(piece: Piece, snapshot: TensorSnapshot) -> TensorSnapshot:
     """The tensor, or the block of its rows that the piece names. Raises AdapterError."""
-    return snapshot if piece.blocks == 1 else rows_of(snapshot, piece.block, piece.blocks)
+    if piece.blocks == 1:
+        return snapshot
+    return block_of(snapshot, piece.block, piece.blocks, axis=piece.axis)
 
 
 def adapt(adapter: ModuleAdapter, given: TensorSnapshot | Joining) -> TensorSnapshot:
@@ -202,7 +207,9 @@ def _split(adapter: ModuleAdapter, labelled: TensorSnapshot) -> Iterator[TensorS
         return
     for block, piece in enumerate(pieces):
         part = relabelled(labelled, piece.key, piece.containers)
-        yield part if len(pieces) == 1 else rows_of(part, block, len(pieces))
+        if len(pieces) > 1:
+            part = block_of(part, block, len(pieces), axis=piece.axis)
+        yield part
 
 
 def _groups(
@@ -210,21 +217,22 @@ def _groups(
 ) -> dict[str, Joining | None]:
     """For every tensor that goes into another: that one if it is the first part, else None."""
     parts: dict[str, dict[int, TensorSnapshot]] = {}
-    sizes: dict[str, int] = {}
+    wholes: dict[str, Piece] = {}
     for snapshot in snapshots:
         for piece in results_of(adapter, snapshot.key, snapshot.containers)[:1]:
             if not piece.containers:
                 parts.setdefault(piece.key, {})[piece.block] = snapshot
-                sizes[piece.key] = piece.blocks
+                wholes[piece.key] = piece
     found: dict[str, Joining | None] = {}
     for key, members in parts.items():
-        if len(members) != sizes[key]:
+        whole = wholes[key]
+        if len(members) != whole.blocks:
             raise AdapterError(
-                f"only {len(members)} of the {sizes[key]} tensors that it is made of are there",
+                f"only {len(members)} of the {whole.blocks} tensors that it is made of are there",
                 key=key,
             )
         ordered = tuple(members[block] for block in sorted(members))
-        joining = Joining(key, (), ordered, ordered[0].trail)
+        joining = Joining(key, (), ordered, ordered[0].trail, whole.axis)
         first = next(iter(members.values()))
         found |= {member.key: joining if member is first else None for member in ordered}
     return found

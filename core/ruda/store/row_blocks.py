@@ -1,4 +1,4 @@
-"""Blocks of rows: one of them taken out of a tensor, or several laid below each other as one.
+"""Blocks of a tensor: one of them taken out, or several laid beside each other as one.
 
 Both are lazy. A block of a tensor that lies in one piece of a file is read alone.
 """
@@ -73,12 +73,7 @@ class StackedSource:
     @property
     def counts(self) -> CastCounts | None:
         """What casts further in did to the values when they were read last."""
-        total: CastCounts | None = None
-        for source in self.sources:
-            counts: CastCounts | None = getattr(source, "counts", None)
-            if counts is not None:
-                total = counts if total is None else total + counts
-        return total
+        return _summed(self.sources)
 
     def read(self) -> Array:
         """All rows."""
@@ -88,6 +83,61 @@ class StackedSource:
         """The bytes of the sources in turn, in pieces of at most ``size``."""
         for source in self.sources:
             yield from stream_of(source, size)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsSource:
+    """Some columns of a matrix, which is read whole."""
+
+    source: TensorSource
+    start: int
+    count: int
+    peak_bytes: int
+    """Memory that one read needs: the columns and the whole matrix."""
+
+    @property
+    def counts(self) -> CastCounts | None:
+        """What a cast further in did to the values when they were read last."""
+        found: CastCounts | None = getattr(self.source, "counts", None)
+        return found
+
+    def read(self) -> Array:
+        """The columns, in memory of their own."""
+        return self.source.read()[:, self.start : self.start + self.count].copy()
+
+
+@dataclass(frozen=True, slots=True)
+class BesideSource:
+    """The columns of several matrices, side by side."""
+
+    sources: tuple[TensorSource, ...]
+    nbytes: int
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory that one read needs: the result and the parts."""
+        parts = (int(getattr(source, "peak_bytes", 0)) for source in self.sources)
+        return self.nbytes + max(self.nbytes, *parts)
+
+    @property
+    def counts(self) -> CastCounts | None:
+        """What casts further in did to the values when they were read last."""
+        return _summed(self.sources)
+
+    def read(self) -> Array:
+        """The columns of all."""
+        return np.concatenate([source.read() for source in self.sources], axis=1)
+
+
+def block_of(snapshot: TensorSnapshot, block: int, blocks: int, *, axis: int = 0) -> TensorSnapshot:
+    """Block number ``block`` of ``blocks`` along an axis of a tensor; the trail says ``split 3``.
+
+    A vector has one axis, whatever is asked for. Raises AdapterError as ``rows_of`` and
+    ``columns_of``.
+    """
+    if axis and len(snapshot.shape) > 1:
+        return columns_of(snapshot, block, blocks)
+    return rows_of(snapshot, block, blocks)
 
 
 def rows_of(snapshot: TensorSnapshot, block: int, blocks: int) -> TensorSnapshot:
@@ -128,11 +178,44 @@ def rows_of(snapshot: TensorSnapshot, block: int, blocks: int) -> TensorSnapshot
     )
 
 
-def stacked(
-    parts: Sequence[TensorSnapshot], key: str, containers: tuple[str, ...], before: tuple[str, ...]
-) -> TensorSnapshot:
-    """The rows of all parts as one tensor; its trail is ``before``, the parts' steps, ``join 3``.
+def columns_of(snapshot: TensorSnapshot, block: int, blocks: int) -> TensorSnapshot:
+    """Block number ``block`` of ``blocks`` equal blocks of columns of a matrix.
 
+    Raises AdapterError where the columns do not divide or values cannot be told apart.
+    """
+    rows, columns = snapshot.shape if len(snapshot.shape) == 2 else (0, 0)
+    if not columns or columns % blocks:
+        raise AdapterError(
+            f"{list(snapshot.shape)} does not divide into {blocks} blocks of columns",
+            key=snapshot.key,
+        )
+    if snapshot.dtype.kind in _WHOLE:
+        raise AdapterError(f"{snapshot.dtype_label} values cannot be split", key=snapshot.key)
+    count, nbytes = columns // blocks, snapshot.nbytes // blocks
+    peak = nbytes + int(getattr(snapshot.source, "peak_bytes", snapshot.nbytes))
+    return replace(
+        snapshot,
+        shape=(rows, count),
+        nbytes=nbytes,
+        source=ColumnsSource(snapshot.source, block * count, count, peak),
+        origin=None if snapshot.origin is None else Origin(snapshot.origin.path),
+        param_id=None,
+        shared_with=None,
+        trail=(*snapshot.trail, f"split {blocks}"),
+    )
+
+
+def stacked(
+    parts: Sequence[TensorSnapshot],
+    key: str,
+    containers: tuple[str, ...],
+    before: tuple[str, ...],
+    *,
+    axis: int = 0,
+) -> TensorSnapshot:
+    """All parts as one tensor; its trail is ``before``, the parts' steps, ``join 3``.
+
+    They are laid below each other, or side by side with ``axis`` 1 (vectors behind each other).
     One part is only renamed. Raises AdapterError for parts that differ in type or in their
     further axes.
     """
@@ -145,20 +228,38 @@ def stacked(
         if part.dtype is not first.dtype or part.dtype.kind in _WHOLE:
             labels = sorted({p.dtype_label for p in parts})
             raise AdapterError(f"parts of {' and '.join(labels)} cannot be joined", key=key)
-        if not part.shape or part.shape[1:] != first.shape[1:]:
+        along = axis if len(part.shape) > 1 else 0
+        if not part.shape or _without(part.shape, along) != _without(first.shape, along):
+            by = "columns" if along else "rows"
             raise AdapterError(
-                f"{list(first.shape)} and {list(part.shape)} cannot be joined by rows", key=key
+                f"{list(first.shape)} and {list(part.shape)} cannot be joined by {by}", key=key
             )
     nbytes = sum(part.nbytes for part in parts)
+    sources = tuple(part.source for part in parts)
+    total = sum(part.shape[along] for part in parts)
     return replace(
         first,
         key=key,
         containers=containers,
-        shape=(sum(part.shape[0] for part in parts), *first.shape[1:]),
+        shape=(*first.shape[:along], total, *first.shape[along + 1 :]),
         nbytes=nbytes,
-        source=StackedSource(tuple(part.source for part in parts), nbytes),
+        source=BesideSource(sources, nbytes) if along else StackedSource(sources, nbytes),
         origin=None if first.origin is None else Origin(first.origin.path),
         param_id=None,
         shared_with=None,
         trail=(*trail, f"join {len(parts)}"),
     )
+
+
+def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    return (*shape[:axis], *shape[axis + 1 :])
+
+
+def _summed(sources: Sequence[TensorSource]) -> CastCounts | None:
+    """What casts in these sources did to the values when they were read last."""
+    total: CastCounts | None = None
+    for source in sources:
+        counts: CastCounts | None = getattr(source, "counts", None)
+        if counts is not None:
+            total = counts if total is None else total + counts
+    return total
