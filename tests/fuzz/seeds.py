@@ -110,6 +110,24 @@ def onnx() -> bytes:
     return b"\x08\x08" + field(7, field(5, raw) + field(5, floats)) + field(8, b"\x10\x11")
 
 
+def quantized() -> bytes:
+    """A Rudapack file of quantized tensors: one scale, and one for each block."""
+    import cbor2
+
+    plain = {"value": "Q8S", "param": "F32", "store": "Native", "level": "Tensor"}
+    block = {"size": {"storage": [2, 1, 1, 1, 1], "len": 1}, "dtype": "F16"}
+    packed = {"value": "Q4F", "store": {"PackedU32": 1}, "tensor": "F32", "block": block}
+    tensors = {
+        key: {
+            "dtype": {"QFloat": {**scheme, "mode": "Symmetric"}},
+            "shape": [3, 2],
+            "data_offsets": list(place),
+        }
+        for key, scheme, place in (("a", plain, (0, 10)), ("b", packed, (256, 274)))
+    }
+    return build.rudapack_raw(cbor2.dumps({"tensors": tensors}), bytes(range(274 % 256)) * 16)
+
+
 def golden(*names: str) -> tuple[bytes, ...]:
     folder = Path(__file__).resolve().parents[1] / "golden" / "torch"
     return tuple((folder / name).read_bytes() for name in names)
@@ -123,6 +141,7 @@ ST = build.safetensors_bytes(ARRAYS, {"format": "pt"})
 BPK = (
     build.rudapack_bytes(ARRAYS, metadata={"a": "b"}, ids={"b": 1 << 63}),
     build.rudapack_bytes(ARRAYS, aligned=False),
+    quantized(),
 )
 NPY = tuple(npy(array) for array in ARRAYS.values())
 ZIPS = (

@@ -27,6 +27,7 @@ from ruda.store.formats.onnx import OnnxFormat
 from ruda.store.formats.pytorch import PytorchFormat
 from ruda.store.formats.rudapack import RudapackFormat
 from ruda.store.formats.safetensors import SafetensorsFormat
+from ruda.tensor import DType
 from ruda.testing import file_bytes as build
 
 READ_LIMIT = 1 << 20
@@ -74,8 +75,9 @@ def read(index: TensorIndex) -> None:
         assert values.nbytes == snapshot.nbytes, f"{key} says {snapshot.nbytes} bytes"
         streamed = b"".join(bytes(piece) for piece in snapshot.chunks(1000))
         assert streamed == values.tobytes(), f"{key} is streamed as other bytes than it is read"
-        if hasattr(snapshot.scheme, "dequantized"):
-            dequantize(snapshot).read()
+        if hasattr(snapshot.scheme, "dequantized") or snapshot.dtype is DType.QFLOAT:
+            plain = dequantize(snapshot)
+            assert plain.read().nbytes == plain.nbytes, f"{key} has other values than it says"
 
 
 def pickled(raw: bytes) -> None:

@@ -94,23 +94,22 @@ class _Task:
         if left.shape != right.shape:
             shapes = f"shape {list(left.shape)} and {list(right.shape)}"
             return CompareRow(Likeness.CHANGED, left, right, shapes)
-        dtypes = ""
-        if left.dtype is not right.dtype or left.dtype_label != right.dtype_label:
-            dtypes = f"dtype {left.dtype_label} and {right.dtype_label}"
+        dtypes = _difference_of_dtypes(left, right)
         if not self._values:
             changed = dtypes and not self._any_dtype
             return CompareRow(Likeness.CHANGED if changed else Likeness.SAME, left, right, dtypes)
         return self._by_values(left, right, dtypes)
 
     def _by_values(self, left: TensorSnapshot, right: TensorSnapshot, dtypes: str) -> CompareRow:
-        if not dtypes and (left.dtype.is_raw or right.dtype.is_raw):
+        # Two schemes that are not known to be one are compared by what they say.
+        if not dtypes and left.dtype.is_raw and left.scheme == right.scheme:
             same = self._same_bytes(left, right)
             reason = "" if same else f"other bytes ({left.dtype_label} is compared as bytes)"
             return CompareRow(Likeness.SAME if same else Likeness.CHANGED, left, right, reason)
         try:
             found = self._deviation(_in_numbers(left), _in_numbers(right))
         except (DTypeError, MissingExtraError) as error:
-            reason = f"{dtypes}; values not compared: {error}"
+            reason = "; ".join([*([dtypes] if dtypes else []), f"values not compared: {error}"])
             return CompareRow(Likeness.CHANGED, left, right, reason)
         said = [dtypes] if dtypes else []
         if found.changed:
@@ -133,7 +132,7 @@ class _Task:
         return total
 
     def _same_bytes(self, left: TensorSnapshot, right: TensorSnapshot) -> bool:
-        if left.nbytes != right.nbytes or left.scheme != right.scheme:
+        if left.nbytes != right.nbytes:
             return False
         return all(a.tobytes() == b.tobytes() for a, b in self._pairs(left, right))
 
@@ -147,9 +146,18 @@ class _Task:
             self._monitor.report(Progress(self._done, self._total, "values"))
 
 
+def _difference_of_dtypes(left: TensorSnapshot, right: TensorSnapshot) -> str:
+    """How the element types differ, by their headers; empty where they do not."""
+    if left.dtype is not right.dtype or left.dtype_label != right.dtype_label:
+        return f"dtype {left.dtype_label} and {right.dtype_label}"
+    if left.dtype is DType.QFLOAT and left.scheme != right.scheme:
+        return "two schemes of qfloat"
+    return ""
+
+
 def _in_numbers(snapshot: TensorSnapshot) -> TensorSnapshot:
     """The tensor in a dtype with values: blocks of GGML and quantized tensors in f32."""
-    if snapshot.dtype.kind is Kind.QUANTIZED and snapshot.dtype is not DType.QFLOAT:
+    if snapshot.dtype.kind is Kind.QUANTIZED:
         return dequantize(snapshot)
     if snapshot.dtype.is_raw:
         raise DTypeError(f"{snapshot.dtype_label} is stored as raw bits only")

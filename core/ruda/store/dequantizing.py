@@ -1,8 +1,8 @@
-"""Turning quantised tensors into f32: on request, lazily, blocks of GGML block by block."""
+"""Turning quantised tensors into f32: on request and lazily, blocks of GGML run by run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,8 @@ import numpy as np
 
 from ruda.errors import DTypeError, MissingExtraError
 from ruda.store.formats._ggml import GgmlBlocks, GgmlType
+from ruda.store.formats._rudapack_quantized import BurnValues
+from ruda.store.formats._rudapack_schemes import layout_of, scheme_of
 from ruda.store.formats._torch_quantized import TorchQuantized
 from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource, stream_of
 from ruda.tensor import DType, Kind
@@ -73,14 +75,16 @@ def dequantize(snapshot: TensorSnapshot) -> TensorSnapshot:
     """The tensor in f32; the trail says ``dequantize q4_0``. Itself if it is not quantised.
 
     Reads nothing. Raises MissingExtraError where the package that knows the blocks is not
-    installed, DTypeError where none does.
+    installed, DTypeError where none does, or where a scheme of Burn's leaves something open.
     """
     if snapshot.dtype.kind is not Kind.QUANTIZED:
         return snapshot
     scheme = snapshot.scheme
-    nbytes = DType.F32.nbytes(snapshot.numel)
     if isinstance(scheme, TorchQuantized):
-        return _in_f32(snapshot, scheme.dequantized(snapshot.source, snapshot.shape), nbytes)
+        return _in_f32(snapshot, scheme.dequantized(snapshot.source, snapshot.shape), scheme.label)
+    if snapshot.dtype is DType.QFLOAT and isinstance(scheme, Mapping):
+        layout = layout_of(scheme_of(scheme), snapshot.shape, snapshot.nbytes)
+        return _in_f32(snapshot, BurnValues(snapshot.source, layout), layout.scheme.label)
     if not isinstance(scheme, GgmlBlocks):
         raise DTypeError(f"{snapshot.dtype_label} values cannot be dequantised by Ruda")
     if scheme.big_endian:
@@ -89,18 +93,19 @@ def dequantize(snapshot: TensorSnapshot) -> TensorSnapshot:
             "agree on the byte order of their scales"
         )
     unpack = _unpack(scheme.type)
+    nbytes = DType.F32.nbytes(snapshot.numel)
     source = DequantizedSource(snapshot.source, scheme.type, unpack, snapshot.shape, nbytes)
-    return _in_f32(snapshot, source, nbytes)
+    return _in_f32(snapshot, source, scheme.label)
 
 
-def _in_f32(snapshot: TensorSnapshot, source: TensorSource, nbytes: int) -> TensorSnapshot:
+def _in_f32(snapshot: TensorSnapshot, source: TensorSource, label: str) -> TensorSnapshot:
     return replace(
         snapshot,
         dtype=DType.F32,
-        nbytes=nbytes,
+        nbytes=DType.F32.nbytes(snapshot.numel),
         source=source,
         origin=None if snapshot.origin is None else Origin(snapshot.origin.path),
-        trail=(*snapshot.trail, f"dequantize {snapshot.scheme.label}"),
+        trail=(*snapshot.trail, f"dequantize {label}"),
         scheme=None,
     )
 

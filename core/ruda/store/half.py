@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from ruda.errors import AdapterError, DTypeError, MissingExtraError, SettingError
 from ruda.store.adapt import KNOWN_KINDS, Chaining, IdentityAdapter, module_kinds
@@ -58,6 +59,8 @@ class HalfPrecisionAdapter(Chaining):
     The direction is said, never guessed from the file: with ``to`` f16 or bf16 only f32 is cast,
     with ``to`` f32 only f16 and bf16 are. Everything else stays as it is.
     """
+
+    DEPTH: ClassVar[int] = 0
 
     to: DType = DType.F16
     modules: frozenset[str] = HALF_MODULES
@@ -122,10 +125,12 @@ class HalfPrecisionAdapter(Chaining):
 class FloatCastAdapter(Chaining):
     """Every f64, f32, f16 and bf16 tensor to one float dtype, whatever module owns it.
 
-    Blocks of GGML and quantized tensors of PyTorch are dequantised on the way: they are floats in
-    little room. To i8 go tensors of two and more axes, with one scale per channel, which
+    Blocks of GGML and quantized tensors of PyTorch and Burn are dequantised on the way: they are
+    floats in little room. To i8 go tensors of two and more axes, with one scale per channel, which
     ``convert`` puts beside them.
     """
+
+    DEPTH: ClassVar[int] = 0
 
     to: DType = DType.F32
     keep: frozenset[str] = frozenset()
@@ -146,7 +151,7 @@ class FloatCastAdapter(Chaining):
 
         Raises AdapterError for blocks that cannot be dequantised.
         """
-        packed = snapshot.dtype.kind is Kind.QUANTIZED and snapshot.dtype is not DType.QFLOAT
+        packed = snapshot.dtype.kind is Kind.QUANTIZED
         if not packed and snapshot.dtype not in CASTABLE:
             return snapshot
         if any(k in self.keep for k in module_kinds(snapshot)):
