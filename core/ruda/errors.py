@@ -2,6 +2,8 @@
 
     RudaError                            root; str() is always the plain sentence
     ├─ ShapeError (ValueError)           shapes that do not fit an operation
+    │  └─ IndexRangeError (IndexError)   an index outside its axis, or a mask of another shape
+    ├─ OperationError (ValueError)       values that an operation has no result for
     ├─ DTypeError (TypeError)            dtypes that do not fit an operation
     ├─ LayoutError (ValueError)          memory that a kernel cannot take: read-only, byte order
     ├─ MissingExtraError (ImportError)   .extra: an optional package that is not installed
@@ -22,6 +24,7 @@
     │  └─ SaveError (OSError)            .stage: plan, write, verify, rename
     ├─ RecipeError (ValueError)          .step, .position: a rule that cannot be understood
     ├─ AdapterError (ValueError)         .key: an adapter that cannot take this tensor
+    │  └─ DecisionError                  what is decided for one tensor cannot be done
     ├─ ModelError                        a model that cannot be built or run
     │  └─ UnknownArchitectureError (KeyError)  .name, .nearest
     └─ DatasetError
@@ -64,6 +67,14 @@ class RudaError(Exception):
 
 class ShapeError(RudaError, ValueError):
     """Raised when shapes do not fit an operation."""
+
+
+class IndexRangeError(ShapeError, IndexError):
+    """Raised when an index is outside its axis, or a mask has another shape."""
+
+
+class OperationError(RudaError, ValueError):
+    """Raised when values have no result: a singular matrix, an integer divided by zero."""
 
 
 class DTypeError(RudaError, TypeError):
@@ -219,6 +230,10 @@ class AdapterError(RudaError, ValueError):
     def __init__(self, message: str, *, key: str | None = None) -> None:
         super().__init__(message if key is None else f"{key!r}: {message}")
         self.key = key
+
+
+class DecisionError(AdapterError):
+    """Raised when what is decided for one tensor cannot be done to it."""
 
 
 class ModelError(RudaError):

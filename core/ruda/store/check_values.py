@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,17 +12,12 @@ from ruda.progress import SILENT, Monitor
 from ruda.store.check_headers import found_at
 from ruda.store.check_report import Finding, Severity
 from ruda.store.piecewise import Array, blocks
+from ruda.store.scales import counts_things
 from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import DType, Kind
 
 SUBNORMAL_SHARE = 0.01
 """Share of the values from which subnormal numbers are worth a word."""
-
-_COUNTS = re.compile(
-    r"(?:^|[._])(?:num_batches_tracked|position_ids|token_type_ids|step|"
-    r"relative_position_index|input_ids|indices|lengths?)$"
-)
-"""Names of tensors that count or number things."""
 
 
 @dataclass(slots=True)
@@ -48,7 +42,7 @@ def value_findings(snapshot: TensorSnapshot, *, monitor: Monitor = SILENT) -> It
         said = f"{moments.pos_infs} values are +Inf and {moments.neg_infs} -Inf"
         yield found_at("infinity", Severity.ERROR, snapshot, f"{said} of {snapshot.numel}")
     yield from _sameness(snapshot, moments)
-    if _COUNTS.search(snapshot.key) and snapshot.dtype.is_float:
+    if counts_things(snapshot.key) and snapshot.dtype.is_float:
         if seen.fractions:
             said = f"{seen.fractions} of {snapshot.numel} values are no whole numbers"
             yield found_at("non-integral", Severity.WARNING, snapshot, said)
@@ -73,7 +67,7 @@ def _scan(snapshot: TensorSnapshot, monitor: Monitor) -> _Seen:
             seen.moments += _kernels.moments(block)
             if counts_subnormals:
                 seen.subnormals += _subnormals(block, dtype)
-            if dtype.is_float and _COUNTS.search(snapshot.key):
+            if dtype.is_float and counts_things(snapshot.key):
                 wide = block.astype(np.float64)
                 seen.fractions += int(np.count_nonzero(np.isfinite(wide) & (wide % 1 != 0)))
     return seen

@@ -1,7 +1,8 @@
-"""Tensors whose values mean nothing without a scale that is stored beside them."""
+"""Tensors that no cast may take blindly: scaled ones, and whole numbers stored as floats."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Mapping
 
 from ruda.store.snapshot import TensorSnapshot
@@ -13,6 +14,18 @@ FP8 = FLOAT8 | {DType.F4_E2M1}
 
 _SUFFIXES = ("_scale_inv", "_scale", ".scale_weight", ".scale", ".weight_scale")
 """What the key of a scale adds to that of its tensor."""
+
+
+_COUNTS = re.compile(
+    r"(?:^|[._])(?:num_batches_tracked|position_ids|token_type_ids|step|"
+    r"relative_position_index|input_ids|indices|lengths?)$"
+)
+"""Names of tensors that count or number things."""
+
+
+def counts_things(key: str) -> bool:
+    """True for a key whose tensor holds whole numbers by its name, whatever its element type."""
+    return _COUNTS.search(key) is not None
 
 
 def scale_key(key: str, keys: Container[str]) -> str | None:

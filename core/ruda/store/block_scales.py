@@ -1,0 +1,140 @@
+"""Scales multiplied in: of a whole tensor, of its channels, or of blocks of 128 × 128.
+
+The layouts and their product are those of the programs that write such files: DeepSeek's
+``weight_scale_inv`` (one f32 per block of 128 × 128, multiplied in spite of its name), one scale
+per row (``[rows, 1]``), one per tensor, and one per group along the last axis.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ruda.store.piecewise import Array, source_blocks
+from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource
+from ruda.tensor import DType, cast
+
+BLOCK = 128
+"""Side of the blocks of DeepSeek's scales."""
+_RUN = 1 << 20
+
+
+def block_sizes(shape: tuple[int, ...], scales: tuple[int, ...]) -> tuple[int, ...] | None:
+    """How many indices of each axis share a scale; None for scales of no known layout.
+
+    One number for all axes, or per axis: one scale for each index, one for all, one for every 128
+    (the last block may be shorter), or along the last axis one per group of equal size.
+    """
+    if math.prod(scales) == 1:
+        return shape
+    if len(scales) != len(shape):
+        return None
+    sizes: list[int] = []
+    for at, (size, count) in enumerate(zip(shape, scales, strict=True)):
+        if count == size:
+            sizes.append(1)
+        elif count == 1:
+            sizes.append(max(size, 1))
+        elif count == -(-size // BLOCK):
+            sizes.append(BLOCK)
+        elif count and size % count == 0 and at == len(shape) - 1:
+            sizes.append(size // count)
+        else:
+            return None
+    return tuple(sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledSource:
+    """f32 values: those of a short type times the scale of their block."""
+
+    whole: TensorSource
+    dtype: DType
+    shape: tuple[int, ...]
+    scale: TensorSnapshot
+    sizes: tuple[int, ...]
+    """Indices of each axis that share a scale."""
+    peak_bytes: int
+
+    def read(self) -> Array:
+        """All values."""
+        out = np.empty(math.prod(self.shape), "<f4")
+        at = 0
+        for values in self._runs():
+            out[at : at + values.size] = values
+            at += values.size
+        return out.reshape(self.shape)
+
+    def stream(self, size: int) -> Iterator[memoryview]:
+        """The bytes of the values in pieces of at most ``size``."""
+        for values in self._runs():
+            raw = values.view(np.uint8)
+            for start in range(0, raw.size, size):
+                yield raw[start : start + size].data
+
+    def _runs(self) -> Iterator[Array]:
+        """Whole rows of the last axis, flat, about ``_RUN`` values at a time."""
+        width = self.shape[-1] if self.shape else 1
+        leading = self.shape[:-1]
+        if not math.prod(self.shape):
+            return
+        factors = self._factors()
+        row = 0
+        for block in source_blocks(self.whole, self.dtype.carrier, max(1, _RUN // width) * width):
+            wide, _ = cast(block, self.dtype, DType.F32)
+            rows = wide.reshape(-1, width)
+            count = len(rows)
+            where: tuple[Any, ...] = ()
+            if leading:
+                spots = np.unravel_index(np.arange(row, row + count), leading)
+                where = tuple(
+                    spot // size for spot, size in zip(spots, self.sizes[:-1], strict=True)
+                )
+            row += count
+            # A damaged scale may be Inf or NaN; the values are what it makes of them.
+            with np.errstate(all="ignore"):
+                found = rows * (factors[where] if where else factors[None])
+            yield np.ascontiguousarray(found, "<f4").reshape(-1)
+
+    def _factors(self) -> Array:
+        """The scales in f32, one per value along the last axis."""
+        values, _ = cast(self.scale.read(), self.scale.dtype, DType.F32)
+        rank = len(self.shape)
+        values = values.reshape((1,) * rank) if values.size == 1 else values
+        if not rank:
+            return values.reshape(1)
+        return np.repeat(values, self.sizes[-1], axis=-1)[..., : self.shape[-1]]
+
+
+def scaled_product(whole: TensorSnapshot, scale: TensorSnapshot) -> TensorSnapshot | str:
+    """The tensor times its scale, in f32, lazy; the trail says ``scale w_scale``.
+
+    A text says why not: the end of a sentence.
+    """
+    if whole.dtype.is_raw:
+        return f"{whole.dtype_label} values share a byte, and their layout is not known"
+    sizes = block_sizes(whole.shape, scale.shape)
+    if sizes is None:
+        return (
+            f"the scale {scale.key!r} {list(scale.shape)} fits no known layout for "
+            f"{list(whole.shape)}"
+        )
+    nbytes = DType.F32.nbytes(whole.numel)
+    inner = int(getattr(whole.source, "peak_bytes", 0))
+    source = ScaledSource(
+        whole.source, whole.dtype, whole.shape, scale, sizes, nbytes + 12 * _RUN + inner
+    )
+    return replace(
+        whole,
+        dtype=DType.F32,
+        nbytes=nbytes,
+        source=source,
+        origin=None if whole.origin is None else Origin(whole.origin.path),
+        shared_with=None,
+        trail=(*whole.trail, f"scale {scale.key}"),
+        scheme=None,
+    )

@@ -1,0 +1,346 @@
+"""What decisions do to the shape of a tensor: axes in another order, cut, padded, reshaped.
+
+All is lazy: the new shape is known at once, the work is done when the values are read. Cuts and
+pads along axis 0, and new shapes, hand the bytes on in pieces; the others need the whole tensor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ruda.errors import DecisionError, DTypeError
+from ruda.store.adapted import transposed
+from ruda.store.adapter import Chaining, ModuleAdapter
+from ruda.store.decisions import Change, Pad, Reshape, Slice, Take, Transpose
+from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource, stream_of
+from ruda.tensor import DType, Kind, cast
+
+Array = np.ndarray[Any, Any]
+_PIECE_BYTES = 1 << 20
+_WHOLE = (Kind.PACKED, Kind.QUANTIZED)
+"""Kinds whose values share bytes or scales: they cannot be moved one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedSource:
+    """The values with their axes in another order, as a contiguous copy."""
+
+    source: TensorSource
+    shape: tuple[int, ...]
+    """Shape before."""
+    axes: tuple[int, ...]
+    peak_bytes: int
+    """Memory that one read needs: the values before and after."""
+
+    def read(self) -> Array:
+        """A C-contiguous copy."""
+        return np.ascontiguousarray(self.source.read().reshape(self.shape).transpose(self.axes))
+
+
+@dataclass(frozen=True, slots=True)
+class RunSource:
+    """A run of elements out of the row-major values, with equal elements before and behind it.
+
+    What is cut and what is padded along axis 0 are both this.
+    """
+
+    source: TensorSource
+    dtype: DType
+    shape: tuple[int, ...]
+    """Shape after."""
+    skip: int
+    """Elements of the source that are left out at its start."""
+    count: int
+    """Elements of the source that are taken."""
+    before: int
+    """Elements before them."""
+    after: int
+    """Elements behind them."""
+    filler: bytes
+    """One padded element."""
+    peak_bytes: int
+    """Memory that one read needs."""
+
+    def read(self) -> Array:
+        """The values in memory of their own."""
+        raw = np.empty((self.before + self.count + self.after) * self.dtype.itemsize, np.uint8)
+        at = 0
+        for piece in self.stream(_PIECE_BYTES):
+            raw[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
+            at += len(piece)
+        if at != raw.size:
+            raise DTypeError(f"the source gave {at} bytes, expected {raw.size}")
+        return raw.view(self.dtype.carrier).reshape(self.shape)
+
+    def stream(self, size: int) -> Iterator[memoryview]:
+        """The bytes in pieces; the source is followed to its end, where a checksum may stand."""
+        yield from self._filling(self.before, size)
+        first = self.skip * self.dtype.itemsize
+        last = first + self.count * self.dtype.itemsize
+        at = 0
+        for piece in stream_of(self.source, size):
+            low, high = max(first - at, 0), min(last - at, len(piece))
+            at += len(piece)
+            if low < high:
+                yield piece[low:high]
+        yield from self._filling(self.after, size)
+
+    def _filling(self, elements: int, size: int) -> Iterator[memoryview]:
+        step = max(1, size // self.dtype.itemsize)
+        for start in range(0, elements, step):
+            yield memoryview(self.filler * min(step, elements - start))
+
+
+@dataclass(frozen=True, slots=True)
+class CutSource:
+    """A run of indices of an axis that is not the first."""
+
+    source: TensorSource
+    shape: tuple[int, ...]
+    """Shape before."""
+    cut: Slice
+    peak_bytes: int
+
+    def read(self) -> Array:
+        """The values in memory of their own."""
+        values = np.moveaxis(self.source.read().reshape(self.shape), self.cut.axis, 0)
+        kept = values[self.cut.start : self.cut.stop]
+        return np.ascontiguousarray(np.moveaxis(kept, 0, self.cut.axis))
+
+
+@dataclass(frozen=True, slots=True)
+class PaddedSource:
+    """More indices along an axis that is not the first."""
+
+    source: TensorSource
+    dtype: DType
+    shape: tuple[int, ...]
+    """Shape before."""
+    pad: Pad
+    filler: bytes
+    peak_bytes: int
+
+    def read(self) -> Array:
+        """The values in memory of their own."""
+        axis, before = self.pad.axis, self.pad.before
+        size = list(self.shape)
+        size[axis] += before + self.pad.after
+        out = np.empty(size, self.dtype.carrier)
+        out[...] = np.frombuffer(self.filler, self.dtype.carrier)
+        inner = [slice(None)] * len(size)
+        inner[axis] = slice(before, before + self.shape[axis])
+        out[tuple(inner)] = self.source.read().reshape(self.shape)
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class ReshapedSource:
+    """The same bytes under another shape."""
+
+    source: TensorSource
+    shape: tuple[int, ...]
+    peak_bytes: int
+
+    def read(self) -> Array:
+        """The values; a view where the source gives one."""
+        return self.source.read().reshape(self.shape)
+
+    def stream(self, size: int) -> Iterator[memoryview]:
+        """The bytes of the source."""
+        yield from stream_of(self.source, size)
+
+
+@dataclass(frozen=True)
+class ShapedAdapter(Chaining):
+    """The adapters of a recipe, then what is decided for the shapes of single tensors.
+
+    ``scaled`` maps tensors that mean nothing without a scale, and scales, to the scale's key:
+    moving the values of one of the two would leave the other behind, so it is refused.
+    """
+
+    changes: Mapping[str, tuple[Change, ...]]
+    scaled: Mapping[str, str]
+    name: str = "decisions"
+
+    def depth(self) -> int:
+        """0: only tensors that decisions of the recipe name are changed."""
+        return 0
+
+    def adapt(self, snapshot: TensorSnapshot) -> TensorSnapshot:
+        """The tensor after its changes, in their order. Raises DecisionError."""
+        changes = self.changes.get(snapshot.key)
+        if changes is None:
+            return snapshot
+        if snapshot.key in self.scaled:
+            raise DecisionError(
+                f"{changes[0].text!r} would part it from the scale {self.scaled[snapshot.key]!r}; "
+                "multiply the scale in first (merge scales)",
+                key=snapshot.key,
+            )
+        for change in changes:
+            snapshot = changed(snapshot, change)
+        return snapshot
+
+    def alternative_name(self, name: str, kind: str | None) -> str | None:
+        """None: decisions rename nothing."""
+        return None
+
+    def reverse(self) -> ModuleAdapter:
+        """The inverse transposes. Raises DecisionError for changes that have no reverse."""
+        turned: dict[str, tuple[Change, ...]] = {}
+        for key, changes in self.changes.items():
+            for change in changes:
+                if not isinstance(change, Transpose):
+                    raise DecisionError(f"{change.text!r} has no reverse", key=key)
+            turned[key] = tuple(c.reverse() for c in changes[::-1] if isinstance(c, Transpose))
+        return ShapedAdapter(turned, self.scaled, self.name)
+
+
+def changed(snapshot: TensorSnapshot, change: Change) -> TensorSnapshot:
+    """The tensor after one change of its shape, which its trail names; lazy.
+
+    Raises DecisionError with what was found and expected where it cannot be done.
+    """
+    if isinstance(change, Take):
+        raise DecisionError("another file's tensor is no change of this one", key=snapshot.key)
+    if snapshot.dtype.kind in _WHOLE:
+        raise _impossible(snapshot, change, f"{snapshot.dtype_label} values share bytes or a scale")
+    if isinstance(change, Transpose):
+        return _transposed(snapshot, change)
+    if isinstance(change, Slice):
+        return _sliced(snapshot, change)
+    if isinstance(change, Pad):
+        return _padded(snapshot, change)
+    return _reshaped(snapshot, change)
+
+
+def _transposed(snapshot: TensorSnapshot, change: Transpose) -> TensorSnapshot:
+    axes, rank = change.axes, len(snapshot.shape)
+    if len(axes) != rank:
+        raise _impossible(
+            snapshot, change, f"it has {rank} axes, {list(snapshot.shape)}, not {len(axes)}"
+        )
+    moved = [at for at, axis in enumerate(axes) if at != axis]
+    if not moved:
+        return snapshot
+    if rank == 2:
+        return transposed(snapshot)
+    swap = len(moved) == 2
+    step = f"transpose {moved[0]},{moved[1]}" if swap else f"permute {','.join(map(str, axes))}"
+    shape = tuple(snapshot.shape[axis] for axis in axes)
+    peak = snapshot.nbytes + _peak_of(snapshot)
+    return _with(snapshot, step, shape, OrderedSource(snapshot.source, snapshot.shape, axes, peak))
+
+
+def _sliced(snapshot: TensorSnapshot, change: Slice) -> TensorSnapshot:
+    length = _length(snapshot, change, change.axis)
+    if change.stop > length:
+        raise _impossible(snapshot, change, f"axis {change.axis} ends at {length}")
+    axis, count = change.axis, change.stop - change.start
+    shape = (*snapshot.shape[:axis], count, *snapshot.shape[axis + 1 :])
+    nbytes = snapshot.dtype.nbytes(math.prod(shape))
+    source: TensorSource
+    if axis == 0:
+        row = math.prod(shape[1:])
+        held = 0 if hasattr(snapshot.source, "stream") else snapshot.nbytes
+        source = RunSource(
+            snapshot.source, snapshot.dtype, shape, change.start * row, count * row, 0, 0, b"",
+            nbytes + max(held, _inner_peak(snapshot)),
+        )  # fmt: skip
+    else:
+        peak = nbytes + _peak_of(snapshot)
+        source = CutSource(snapshot.source, snapshot.shape, change, peak)
+    return _with(snapshot, change.text, shape, source)
+
+
+def _padded(snapshot: TensorSnapshot, change: Pad) -> TensorSnapshot:
+    length = _length(snapshot, change, change.axis)
+    filler = _element(snapshot, change)
+    axis = change.axis
+    size = length + change.before + change.after
+    shape = (*snapshot.shape[:axis], size, *snapshot.shape[axis + 1 :])
+    nbytes = snapshot.dtype.nbytes(math.prod(shape))
+    source: TensorSource
+    if axis == 0:
+        row = math.prod(shape[1:])
+        held = 0 if hasattr(snapshot.source, "stream") else snapshot.nbytes
+        source = RunSource(
+            snapshot.source, snapshot.dtype, shape, 0, snapshot.numel,
+            change.before * row, change.after * row, filler,
+            nbytes + max(held, _inner_peak(snapshot)),
+        )  # fmt: skip
+    else:
+        peak = nbytes + _peak_of(snapshot)
+        source = PaddedSource(snapshot.source, snapshot.dtype, snapshot.shape, change, filler, peak)
+    return _with(snapshot, change.text, shape, source)
+
+
+def _reshaped(snapshot: TensorSnapshot, change: Reshape) -> TensorSnapshot:
+    count = math.prod(change.shape)
+    if count != snapshot.numel:
+        raise _impossible(
+            snapshot, change, f"{list(snapshot.shape)} has {snapshot.numel} elements, not {count}"
+        )
+    if change.shape == snapshot.shape:
+        return snapshot
+    source = ReshapedSource(snapshot.source, change.shape, _peak_of(snapshot))
+    return _with(snapshot, change.text, change.shape, source)
+
+
+def _element(snapshot: TensorSnapshot, change: Pad) -> bytes:
+    """The bytes of one padded element. Raises DecisionError for a value the dtype cannot hold."""
+    dtype, value = snapshot.dtype, change.value
+    fact = f"{dtype} cannot hold {value!r}"
+    if dtype.is_float:
+        found, counts = cast(np.array([value], "<f8"), DType.F64, dtype)
+        if counts.overflow or counts.underflow:
+            raise _impossible(snapshot, change, fact)
+        return found.tobytes()
+    if dtype.is_integer or dtype.kind is Kind.BOOL:
+        top = 1 if dtype.kind is Kind.BOOL else int(np.iinfo(dtype.carrier).max)
+        low = 0 if dtype.kind is Kind.BOOL else int(np.iinfo(dtype.carrier).min)
+        if value != int(value) or not low <= value <= top:
+            raise _impossible(snapshot, change, fact)
+        return np.array([int(value)], dtype.carrier).tobytes()
+    if dtype.is_raw:
+        raise _impossible(snapshot, change, f"{dtype} values cannot be made")
+    return np.array([value], dtype.carrier).tobytes()
+
+
+def _length(snapshot: TensorSnapshot, change: Slice | Pad, axis: int) -> int:
+    if axis >= len(snapshot.shape):
+        raise _impossible(
+            snapshot, change, f"it has {len(snapshot.shape)} axes, {list(snapshot.shape)}"
+        )
+    return snapshot.shape[axis]
+
+
+def _impossible(snapshot: TensorSnapshot, change: Change, fact: str) -> DecisionError:
+    return DecisionError(f"the decision {change.text!r} cannot be done: {fact}", key=snapshot.key)
+
+
+def _peak_of(snapshot: TensorSnapshot) -> int:
+    return int(getattr(snapshot.source, "peak_bytes", snapshot.nbytes))
+
+
+def _inner_peak(snapshot: TensorSnapshot) -> int:
+    return int(getattr(snapshot.source, "peak_bytes", 0))
+
+
+def _with(
+    snapshot: TensorSnapshot, step: str, shape: tuple[int, ...], source: TensorSource
+) -> TensorSnapshot:
+    origin = snapshot.origin
+    return replace(
+        snapshot,
+        shape=shape,
+        nbytes=snapshot.dtype.nbytes(math.prod(shape)),
+        source=source,
+        origin=None if origin is None else Origin(origin.path),
+        trail=(*snapshot.trail, step),
+    )
