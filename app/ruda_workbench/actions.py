@@ -23,6 +23,12 @@ class Searchable(Protocol):
     def focus_search(self) -> bool:
         """Give the focus to the search field."""
 
+    def step_problem(self, by: int) -> bool:
+        """Go to the next or previous thing to look at."""
+
+    def copy_command(self) -> None:
+        """Copy the command that does what is shown."""
+
 
 class Frame(Protocol):
     """The window, as far as its actions need it; it is ``MainWindow``."""
@@ -140,6 +146,22 @@ def _search(window: Frame) -> None:
     window.searchable().focus_search()
 
 
+def _next_problem(window: Frame) -> None:
+    window.searchable().step_problem(1)
+
+
+def _previous_problem(window: Frame) -> None:
+    window.searchable().step_problem(-1)
+
+
+def _copy_command(window: Frame) -> None:
+    window.searchable().copy_command()
+
+
+def _has_document(window: Frame) -> bool:
+    return window.context.session.active is not None
+
+
 def _menu(window: Frame) -> None:
     window.open_menu()
 
@@ -199,6 +221,36 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         icon="search",
         keys="Ctrl+F",
         words="filter keys",
+    ),
+    Action(
+        "view.next-problem",
+        "Next problem",
+        _next_problem,
+        "View",
+        icon="down",
+        keys="F8; Alt+Down",
+        available=_has_document,
+        words="difference missing error",
+    ),
+    Action(
+        "view.previous-problem",
+        "Previous problem",
+        _previous_problem,
+        "View",
+        icon="up",
+        keys="Shift+F8; Alt+Up",
+        available=_has_document,
+        words="difference missing error",
+    ),
+    Action(
+        "view.copy-command",
+        "Copy command",
+        _copy_command,
+        "View",
+        icon="terminal",
+        keys="Ctrl+Shift+C",
+        available=_has_document,
+        words="cli shell",
     ),
     Action("view.menu", "Show the menu", _menu, "View", icon="menu", keys="F10"),
     Action(

@@ -5,7 +5,7 @@ Nothing here knows a widget. Recipe edits are in ``recipe_operations``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -40,15 +40,20 @@ def open_document(
     target: TargetChoice | None = None,
     top_level_key: str | None = None,
     remember: bool = True,
+    show: str = "weights",
+    done: Callable[[Document], None] | None = None,
 ) -> None:
-    """Open a file of weights in a job and bring it to the front; a refusal becomes a notice."""
+    """Open a file of weights in a job and bring it to the front; a refusal becomes a notice.
+
+    ``show`` names the workspace that comes to the front with it; ``done`` is given the document.
+    """
 
     def work(monitor: Monitor) -> Part:
         return open_part(path, top_level_key, monitor=monitor)
 
-    def done(found: Part) -> None:
+    def opened(found: Part) -> None:
         index, parts = found
-        context.session.open(
+        document = context.session.open(
             path, index, recipe=recipe, target=target, top_level_key=top_level_key, parts=parts
         )
         if index.unsafe:
@@ -60,12 +65,14 @@ def open_document(
         context.folder = path.parent
         if remember:
             context.storage.remember(path)
-        context.workspace_wanted.emit("weights")
+        if done is not None:
+            done(document)
+        context.workspace_wanted.emit(show)
 
     def failed(failure: JobFailure) -> None:
         context.fail(f"{path.name} was not opened", failure)
 
-    context.jobs.start(f"Opening {path.name}", work, owner=context, done=done, failed=failed)
+    context.jobs.start(f"Opening {path.name}", work, owner=context, done=opened, failed=failed)
 
 
 def close_document(context: Context, document_id: int) -> None:

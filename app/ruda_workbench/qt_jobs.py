@@ -110,6 +110,11 @@ class Latest(QObject):
         """True while an answer is due."""
         return self._job is not None
 
+    @property
+    def job_id(self) -> int | None:
+        """Number of the job that works on the answer; None while none is due."""
+        return None if self._job is None else self._job.id
+
     def ask(
         self,
         title: str,

@@ -152,7 +152,7 @@ class Size:
     HEADER = 28
     CONTROL = 30
     TOP_BAR = 44
-    RAIL = 56
+    RAIL = 64
     STATUS_LINE = 28
     INSPECTOR = 290
     ICON = 18

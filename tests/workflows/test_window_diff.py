@@ -155,7 +155,7 @@ def test_chips_hide_rows_and_shift_shows_one_status(
     assert all(chip.isChecked() for chip in chips.values())
     qtbot.mouseClick(chips[Status.APPLIED], left)
     assert Status.APPLIED not in {model.line(i).status for i in range(model.rowCount())}
-    window.book.run("weights.next-problem")
+    window.book.run("view.next-problem")
     row = weights.diff.table.currentIndex().row()
     assert model.line(row).status is not Status.APPLIED
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 
+from ruda.session import tr
 from ruda_workbench.widgets.data_table import CELL_ROLE, Cell, Column
 
 Index = QModelIndex | QPersistentModelIndex
@@ -64,9 +65,9 @@ class CellModel(QAbstractTableModel):
             return None
         column = self.columns[section]
         if role == Qt.ItemDataRole.DisplayRole:
-            return column.title
+            return tr(column.title) if column.title else ""
         if role == Qt.ItemDataRole.ToolTipRole:
-            return column.help or None
+            return tr(column.help) if column.help else None
         if role == Qt.ItemDataRole.TextAlignmentRole:
             right = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
             return int(right | Qt.AlignmentFlag.AlignVCenter)

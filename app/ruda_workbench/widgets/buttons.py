@@ -296,13 +296,14 @@ class StatusChip(QAbstractButton):
 
     only = Signal(str)
 
-    def __init__(self, status: str, title: str) -> None:
+    def __init__(self, status: str, title: str, *, mark: str = "", room: str = "chip") -> None:
         super().__init__()
         self.status = status
+        self._mark = mark or status
         self._count = 0
         self._title = title
         self.setText(title)
-        self.setObjectName(f"chip.{status}")
+        self.setObjectName(f"{room}.{status}")
         self.setCheckable(True)
         self.setChecked(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -346,8 +347,8 @@ class StatusChip(QAbstractButton):
         if self.hasFocus():
             draw_round(painter, area.adjusted(2, 2, -2, -2), 12, line=colour("accent"))
         middle = area.center().y()
-        ink = self.status if on else "faint"
-        draw_mark(painter, mark_rect(Space.M, middle), self.status, colour(ink))
+        ink = self._mark if on else "faint"
+        draw_mark(painter, mark_rect(Space.M, middle), self._mark, colour(ink))
         x = Space.M + 10 + Space.S
         painter.setFont(text_font())
         painter.setPen(colour("text" if on else "dim"))

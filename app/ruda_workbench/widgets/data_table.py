@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from ruda.session import tr
 from ruda_workbench.icons import paint_icon
 from ruda_workbench.theme import colour, colours, mono_font, text_font
 from ruda_workbench.tokens import Radius, Size, Space, Type
@@ -277,7 +278,7 @@ class DataTable(QTableView):
         caption = QFontMetrics(text_font(Type.CAPTION, bold=True))
         wanted: list[int] = []
         for place, column in enumerate(columns):
-            width = max(column.narrowest, caption.horizontalAdvance(column.title) + 14)
+            width = max(column.narrowest, caption.horizontalAdvance(tr(column.title)) + 14)
             for row in range(rows):
                 cell: Cell | None = model.index(row, place).data(CELL_ROLE)
                 if cell is not None:

@@ -93,6 +93,8 @@ class HeatMap(QWidget):
     """A grid of values; cells with a NaN or Inf are hatched."""
 
     hovered = Signal(str)
+    pointed = Signal(int, int)
+    """Row and column under the pointer, -1 for none."""
 
     def __init__(self, *, most_height: int = 0) -> None:
         super().__init__()
@@ -159,14 +161,23 @@ class HeatMap(QWidget):
         rows, columns = page.grid.shape
         row = min(rows - 1, max(0, int(event.position().y() / self.height() * rows)))
         column = min(columns - 1, max(0, int(event.position().x() / self.width() * columns)))
+        self.pointed.emit(row, column)
+        self.hovered.emit(self.words(row, column))
+
+    def words(self, row: int, column: int) -> str:
+        """``[3, 4]  0.25``: what stands in a cell."""
+        page = self._page
+        if page is None or not (row < page.grid.shape[0] and column < page.grid.shape[1]):
+            return ""
         value = (
             "not finite"
             if page.nonfinite[row, column]
             else number_text(float(page.grid[row, column]))
         )
         place = f"[{row}, {column}]" if page.exact else f"cell {row}, {column}"
-        self.hovered.emit(f"{place}  {value}")
+        return f"{place}  {value}"
 
     def leaveEvent(self, event: object) -> None:
         """Nothing is under the pointer any more."""
+        self.pointed.emit(-1, -1)
         self.hovered.emit("")

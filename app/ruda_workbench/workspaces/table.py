@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
+from ruda.session import later
 from ruda_workbench.context import Context
 from ruda_workbench.workspaces.workspace import Workspace
 
@@ -33,8 +34,11 @@ _ROOM = "ruda_workbench.workspaces"
 
 WORKSPACES = (
     WorkspaceEntry(
-        "weights", "Weights", "weights", "Ctrl+1", f"{_ROOM}.weights", "WeightsWorkspace"
+        "weights", later("Weights"), "weights", "Ctrl+1", f"{_ROOM}.weights", "WeightsWorkspace"
     ),
-    WorkspaceEntry("data", "Data", "data", "Ctrl+2", f"{_ROOM}.data", "DataWorkspace"),
-    WorkspaceEntry("run", "Run", "run", "Ctrl+3", f"{_ROOM}.run", "RunWorkspace"),
+    WorkspaceEntry(
+        "compare", later("Compare"), "compare", "Ctrl+2", f"{_ROOM}.compare", "CompareWorkspace"
+    ),
+    WorkspaceEntry("data", later("Data"), "data", "Ctrl+3", f"{_ROOM}.data", "DataWorkspace"),
+    WorkspaceEntry("run", later("Run"), "run", "Ctrl+4", f"{_ROOM}.run", "RunWorkspace"),
 )

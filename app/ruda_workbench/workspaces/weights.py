@@ -172,6 +172,15 @@ class WeightsWorkspace(Workspace):
         field.selectAll()
         return True
 
+    def step_problem(self, by: int) -> bool:
+        """The next or previous row of the load diff that a person has to look at."""
+        if self.watch.document is None or self.watch.document.target is None:
+            return False
+        if self.views.value != "diff":
+            self.show_view("diff")
+        self.diff.step_problem(by)
+        return True
+
     def entered(self) -> None:
         """Show what is recent."""
         self._show_recents()
@@ -396,18 +405,6 @@ def _save(workspace: WeightsWorkspace) -> None:
     workspace.ask_save()
 
 
-def _copy(workspace: WeightsWorkspace) -> None:
-    workspace.copy_command()
-
-
-def _next_problem(workspace: WeightsWorkspace) -> None:
-    workspace.diff.step_problem(1)
-
-
-def _previous_problem(workspace: WeightsWorkspace) -> None:
-    workspace.diff.step_problem(-1)
-
-
 def _add_rule(workspace: WeightsWorkspace) -> None:
     workspace.show_view("diff")
     workspace.diff.rules.add_rule()
@@ -454,16 +451,6 @@ WeightsWorkspace.ACTIONS = (
         words="export write",
     ),
     Action(
-        "weights.command",
-        "Copy command",
-        _copy,
-        "Weights",
-        icon="terminal",
-        keys="Ctrl+Shift+C",
-        available=_has_document,
-        words="cli shell",
-    ),
-    Action(
         "weights.add-rule",
         "Add a remap rule",
         _add_rule,
@@ -472,23 +459,5 @@ WeightsWorkspace.ACTIONS = (
         keys="Ctrl+Shift+R",
         available=_has_target,
         words="rename regex",
-    ),
-    Action(
-        "weights.next-problem",
-        "Next problem",
-        _next_problem,
-        "Weights",
-        icon="down",
-        keys="Alt+Down",
-        available=_has_target,
-    ),
-    Action(
-        "weights.previous-problem",
-        "Previous problem",
-        _previous_problem,
-        "Weights",
-        icon="up",
-        keys="Alt+Up",
-        available=_has_target,
     ),
 )

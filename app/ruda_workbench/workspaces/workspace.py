@@ -62,6 +62,13 @@ class Workspace(QWidget):
         """Give the focus to the search field (Ctrl+F); False where there is none."""
         return False
 
+    def step_problem(self, by: int) -> bool:
+        """Go to the next (-1: previous) thing to look at (F8); False where there is none."""
+        return False
+
+    def copy_command(self) -> None:
+        """Copy the command that does what is shown (Ctrl+Shift+C)."""
+
     def entered(self) -> None:
         """Called when the workspace comes to the front."""
 
