@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from ruda.store.containers import Inference, infer_containers
     from ruda.store.converting import convert
     from ruda.store.dequantizing import dequantize
+    from ruda.store.diff_match import alternative_key, alternative_keys
     from ruda.store.diff_report import Coverage, DiffReport, Family, Hint
     from ruda.store.diff_rows import Cause, DiffRow, Flag, Nearest, Status, fold
-    from ruda.store.diffing import alternative_key, alternative_keys, diff
+    from ruda.store.diffing import diff
     from ruda.store.export_compare import (
         compare_to_csv,
         compare_to_html,
@@ -245,11 +246,7 @@ __getattr__, __dir__ = lazy_door(
         ),
         "converting": ("convert",),
         "dequantizing": ("dequantize",),
-        "diffing": (
-            "alternative_key",
-            "alternative_keys",
-            "diff",
-        ),
+        "diff_match": ("alternative_key", "alternative_keys"),
         "diff_report": (
             "Coverage",
             "DiffReport",
@@ -264,6 +261,7 @@ __getattr__, __dir__ = lazy_door(
             "Status",
             "fold",
         ),
+        "diffing": ("diff",),
         "export_compare": (
             "compare_to_csv",
             "compare_to_html",

@@ -13,11 +13,13 @@ from ruda.store.adapter import (
     PyTorchToRuda,
     RudaToPyTorch,
     chain,
+    key_depth,
     module_kinds,
     pieces_of,
     results_of,
     with_last_segment,
 )
+from ruda.store.naming import NAME_FORMS, naming_named
 from ruda.store.special import FORMS, special_named
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "adapter_named",
     "adapter_names",
     "chain",
+    "key_depth",
     "module_kinds",
     "pieces_of",
     "results_of",
@@ -50,8 +53,8 @@ def adapter_names() -> tuple[str, ...]:
 
 def adapter_named(name: str) -> ModuleAdapter:
     """The adapter of this name, the special ones too. Raises RecipeError listing the names."""
-    found = _BY_NAME.get(name) or special_named(name)
+    found = _BY_NAME.get(name) or special_named(name) or naming_named(name)
     if found is None:
-        known = ", ".join((*_BY_NAME, *FORMS))
+        known = ", ".join((*_BY_NAME, *FORMS, *NAME_FORMS))
         raise RecipeError(f"no adapter is called {name!r}; known: {known}", step="adapt")
     return found

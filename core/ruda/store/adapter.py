@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 from ruda.store.adapted import transposed
 from ruda.store.regroup import Piece, native_pieces, torch_pieces
@@ -89,6 +89,15 @@ class Chaining:
         """
         return ()
 
+    def depth(self) -> int | None:
+        """How many of the last segments of a key have a say in what ``adapt`` does to a tensor.
+
+        Beside them only its containers, element type and shape may have one: tensors that are
+        alike in these are asked about once. None, for a class that says nothing itself: any may.
+        """
+        found: int | None = vars(type(self)).get("DEPTH")
+        return found
+
     def chain(self: ModuleAdapter, other: ModuleAdapter) -> ChainAdapter:
         """This adapter, then the other."""
         return ChainAdapter((self, other))
@@ -120,6 +129,11 @@ def pieces_of(
     return adapter.pieces(key, containers) if isinstance(adapter, Chaining) else ()
 
 
+def key_depth(adapter: ModuleAdapter) -> int | None:
+    """``depth`` of an adapter that may not have it."""
+    return adapter.depth() if isinstance(adapter, Chaining) else None
+
+
 def results_of(adapter: ModuleAdapter, key: str, containers: tuple[str, ...]) -> tuple[Piece, ...]:
     """``results`` of an adapter that may not have it."""
     return adapter.results(key, containers) if isinstance(adapter, Chaining) else ()
@@ -128,6 +142,8 @@ def results_of(adapter: ModuleAdapter, key: str, containers: tuple[str, ...]) ->
 @dataclass(frozen=True, slots=True)
 class IdentityAdapter(Chaining):
     """Leaves everything as it is."""
+
+    DEPTH: ClassVar[int] = 0
 
     name: str = "identity"
 
@@ -176,6 +192,12 @@ class ChainAdapter(Chaining):
         """What the first member that splits or joins makes of it."""
         found = (results_of(member, key, containers) for member in self.members)
         return next((pieces for pieces in found if pieces), ())
+
+    def depth(self) -> int | None:
+        """That of the member which looks at most of a key."""
+        depths = [key_depth(member) for member in self.members]
+        known = [depth for depth in depths if depth is not None]
+        return max(known, default=0) if len(known) == len(depths) else None
 
     def reverse(self) -> ChainAdapter:
         """The reverses of the members, from the last to the first."""
@@ -235,6 +257,8 @@ class PyTorchToRuda(_LayoutAdapter):
     names inside: see ``regroup``.
     """
 
+    DEPTH: ClassVar[int] = 1
+
     @property
     def name(self) -> str:
         """Name in recipes."""
@@ -263,6 +287,8 @@ class PyTorchToRuda(_LayoutAdapter):
 @dataclass(frozen=True, slots=True)
 class RudaToPyTorch(_LayoutAdapter):
     """Ruda's tensors for PyTorch's modules: what PyTorchToRuda does, taken back."""
+
+    DEPTH: ClassVar[int] = 1
 
     @property
     def name(self) -> str:

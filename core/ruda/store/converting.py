@@ -10,7 +10,7 @@ from ruda.nn import ParamSpec
 from ruda.store.adapt import IdentityAdapter, with_last_segment
 from ruda.store.adapted import relabelled
 from ruda.store.containers import counted, infer_containers
-from ruda.store.diffing import alternative_key
+from ruda.store.diff_match import alternative_key
 from ruda.store.index import TensorIndex
 from ruda.store.int8 import scale_beside
 from ruda.store.recipe import Recipe

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ruda.store.diff_rows import Cause, DiffRow, Status, fold
+from ruda.store.row_list import RowList, RowsAt
 
 
 class Coverage(NamedTuple):
@@ -58,7 +59,7 @@ class Family(NamedTuple):
     """Rows whose keys differ in numbers only."""
 
     name: str
-    rows: tuple[DiffRow, ...]
+    rows: Sequence[DiffRow]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +67,10 @@ class DiffReport:
     """What a source would do to a target under a recipe. Nothing was read but headers.
 
     Rows come in the order of the target, then the sources that no target takes, in file order.
+    Each is made when it is looked at; ``table`` tells of all of them without making any.
     """
 
-    rows: tuple[DiffRow, ...]
+    rows: Sequence[DiffRow]
     source_tensors: int
     target_tensors: int
     hints: tuple[Hint, ...] = ()
@@ -97,7 +99,7 @@ class DiffReport:
                 f"several times, {key!r} first ({count} times)"
             )
         for status in (Status.ERROR, Status.MISSING, Status.UNUSED, Status.SKIPPED, Status.APPLIED):
-            lines += _status_lines(status, self.families(self.of(status)))
+            lines += _status_lines(status, self._families(self.table.at((status,))))
         return "\n".join(
             [*lines, *(f"note: {note}" for note in self.notes), self.banner or ""]
         ).rstrip()
@@ -105,27 +107,24 @@ class DiffReport:
     @cached_property
     def counts(self) -> Mapping[Status, int]:
         """Number of rows of every status, none left out."""
-        found = Counter(row.status for row in self.rows)
-        return MappingProxyType({status: found.get(status, 0) for status in Status})
+        return MappingProxyType(self.table.counts())
 
-    def of(self, *statuses: Status) -> tuple[DiffRow, ...]:
+    @cached_property
+    def table(self) -> RowList:
+        """Keys and kinds of all rows, as columns."""
+        return self.rows if isinstance(self.rows, RowList) else RowList.of(self.rows)
+
+    def of(self, *statuses: Status) -> Sequence[DiffRow]:
         """The rows of these statuses."""
-        return tuple(row for row in self.rows if row.status in statuses)
+        return RowsAt(self.table, self.table.at(statuses))
 
     @cached_property
     def coverage(self) -> Coverage:
         """How much of the target the applied rows fill."""
-        tensors = params = total = params_total = 0
-        for row in self.rows:
-            if row.target is None:
-                continue
-            numel = row.numel
-            total += 1
-            params_total += numel
-            if row.status is Status.APPLIED:
-                tensors += 1
-                params += numel
-        return Coverage(tensors, total, params, params_total)
+        found = self.table.elements()
+        tensors, params = found[Status.APPLIED]
+        total = sum(count for count, _ in found.values())
+        return Coverage(tensors, total, params, sum(numel for _, numel in found.values()))
 
     @property
     def is_complete(self) -> bool:
@@ -148,6 +147,8 @@ class DiffReport:
         skipped = self.of(Status.SKIPPED)
         pairs = self.counts[Status.APPLIED] + self.counts[Status.ERROR]
         uses = self._uses.total() - sum(count - 1 for count in self.reused.values())
+        # Of another file, by a decision, and not to be had: it counts as a source all the same.
+        uses += sum(row.source is None for row in self.of(Status.ERROR))
         alone = {row.source.key for row in self.of(Status.UNUSED) if row.source is not None}
         apart = len(alone) == self.counts[Status.UNUSED] and alone.isdisjoint(self.reused)
         targets = pairs + self.counts[Status.MISSING] + sum(r.target is not None for r in skipped)
@@ -155,7 +156,7 @@ class DiffReport:
 
     @cached_property
     def _uses(self) -> Counter[str]:
-        return Counter(source.key for row in self.rows for source in row.sources)
+        return self.table.uses()
 
     @cached_property
     def reused(self) -> Mapping[str, int]:
@@ -187,10 +188,16 @@ class DiffReport:
 
     def families(self, rows: Iterable[DiffRow] | None = None) -> tuple[Family, ...]:
         """The rows (all, unless given) grouped by key with numbers folded, in order."""
+        if rows is None:
+            return self._families()
         groups: dict[str, list[DiffRow]] = {}
-        for row in self.rows if rows is None else rows:
+        for row in rows:
             groups.setdefault(fold(row.key), []).append(row)
         return tuple(Family(name, tuple(members)) for name, members in groups.items())
+
+    def _families(self, places: Sequence[int] | None = None) -> tuple[Family, ...]:
+        groups = self.table.families(places)
+        return tuple(Family(name, RowsAt(self.table, found)) for name, found in groups.items())
 
     def as_data(self) -> dict[str, Any]:
         """The report as plain values, for JSON."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from ruda.nn import ParamSpec
 from ruda.store.snapshot import TensorSnapshot
-from ruda.tensor import DType
+from ruda.tensor import DType, Kind
 
 _DIGITS = re.compile(r"\d+")
 
@@ -58,6 +59,12 @@ class Flag(Enum):
     JOINED = "joined"
     """The target takes several sources."""
     PERMUTED = "permuted"
+    SHAPED = "shaped"
+    """Cut, padded or given another shape by a decision."""
+    TAKEN = "taken"
+    """A decision takes the tensor from another file."""
+    MERGED = "merged"
+    """Computed out of several tensors of the file, or multiplied with a scale."""
     TIED = "tied"
     """The file holds it as an alias of another tensor."""
     PLACEHOLDER = "placeholder"
@@ -185,10 +192,15 @@ class DiffRow:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the tensor in the file; for a missing one, bytes that the target wants."""
+        """Bytes of the tensor in the file; for a missing one, bytes that the target wants.
+
+        0 for a missing one that is quantized: the scheme decides, not the element type.
+        """
         if self.source is not None:
             return sum(source.nbytes for source in self.sources) // self.share
-        return 0 if self.target is None else self.target.dtype.nbytes(self.numel)
+        if self.target is None or self.target.dtype.kind is Kind.QUANTIZED:
+            return 0
+        return -(-self.numel * self.target.dtype.bits // 8)
 
     @property
     def containers(self) -> tuple[str, ...]:
@@ -260,6 +272,14 @@ _FLAG_OF_STEP = {
     "split": Flag.SPLIT,
     "join": Flag.JOINED,
     "permute": Flag.PERMUTED,
+    "clamp": Flag.CAST,
+    "dequantize": Flag.CAST,
+    "scale": Flag.MERGED,
+    "merge": Flag.MERGED,
+    "slice": Flag.SHAPED,
+    "pad": Flag.SHAPED,
+    "reshape": Flag.SHAPED,
+    "take": Flag.TAKEN,
 }
 
 _SENTENCES = {
@@ -281,6 +301,14 @@ _SENTENCES = {
 def fold(key: str) -> str:
     """The key with every number folded to ``*``: the family it belongs to."""
     return _DIGITS.sub("*", key)
+
+
+def fold_all(keys: Sequence[str]) -> list[str]:
+    """The family of every key, in order; one pass over all of them."""
+    if not keys:
+        return []
+    folded = fold("\n".join(keys)).split("\n")
+    return folded if len(folded) == len(keys) else [fold(key) for key in keys]
 
 
 def _listed(shape: tuple[int, ...] | None) -> list[int] | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
 from ruda.nn import ParamSpec
+from ruda.progress import SILENT, Monitor
 from ruda.store.diff_report import Hint
 from ruda.store.diff_rows import Nearest, fold
 from ruda.store.snapshot import TensorSnapshot
@@ -159,7 +160,9 @@ class NearestKeys:
         return Nearest(key, round(score, 4), shape in (target.shape, target.shape[::-1]))
 
 
-def probe_prefixes(unused: Iterable[str], wanted: Iterable[str]) -> list[Hint]:
+def probe_prefixes(
+    unused: Iterable[str], wanted: Iterable[str], *, monitor: Monitor = SILENT
+) -> list[Hint]:
     """Prefixes that, stripped from or added to the unused keys, would match wanted ones.
 
     Stripping one prefix may leave another (``module.`` below ``_orig_mod.``), so whole runs of
@@ -168,6 +171,7 @@ def probe_prefixes(unused: Iterable[str], wanted: Iterable[str]) -> list[Hint]:
     sources, targets = dict.fromkeys(unused), dict.fromkeys(wanted)
     hints: list[Hint] = []
     for kind, longer, shorter in (("strip", sources, targets), ("add", targets, sources)):
+        monitor.check()
         found = prefix_votes(list(longer), shorter)
         if found:
             prefix, count = max(found.items(), key=lambda pair: (pair[1], -len(pair[0])))

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ruda.errors import KeyCollisionError, RecipeError
+from ruda.progress import SILENT, Monitor
 from ruda.store.patterns import (
     Template,
     canonical,
@@ -18,6 +19,9 @@ from ruda.store.patterns import (
     parse_replacement,
     replace_all,
 )
+
+CHECK_EVERY = 4096
+"""Keys between two points where renaming can be stopped."""
 
 _INDEX = re.compile(r"\+?[0-9]+")
 _SIMPLE_GROUP = re.compile(r"\((?:\?P?<\w+>)?((?:[^()\\]|\\[^()])*)\)")
@@ -92,7 +96,7 @@ class RemapRule:
         """The key after this rule; unchanged if the pattern is not found."""
         return replace_all(self._regex, self._expand, key)
 
-    def rename_all(self, keys: Sequence[str]) -> list[str]:
+    def rename_all(self, keys: Sequence[str], *, monitor: Monitor = SILENT) -> list[str]:
         """The keys after this rule. Raises RecipeError if that would take too long."""
         prefix = self._prefix
         if prefix is not None:
@@ -101,7 +105,13 @@ class RemapRule:
             return [new + key[size:] if key.startswith(old) else key for key in keys]
         guard(self.pattern, keys, self.name)
         regex, expand = self._regex, self._expand
-        return [replace_all(regex, expand, key) for key in keys]
+        renamed: list[str] = []
+        for start in range(0, len(keys), CHECK_EVERY):
+            monitor.check()
+            renamed += [
+                replace_all(regex, expand, key) for key in keys[start : start + CHECK_EVERY]
+            ]
+        return renamed
 
     def hits(self, key: str) -> bool:
         """True if the pattern is found in the key."""
@@ -182,10 +192,16 @@ def _plain_parts(pattern: str) -> tuple[bool, list[str | _Group], bool] | None:
 
 @dataclass(frozen=True, slots=True)
 class RemapPlan:
-    """What a remapper makes of a list of keys: one change per key, in order, and the collisions."""
+    """What a remapper makes of a list of keys: every key after it, in order, and the collisions."""
 
-    changes: tuple[KeyChange, ...]
-    collisions: tuple[Collision, ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    collisions: tuple[Collision, ...] = ()
+
+    @property
+    def changes(self) -> tuple[KeyChange, ...]:
+        """One change per key, in order."""
+        return tuple(map(KeyChange, self.before, self.after))
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +278,7 @@ class KeyRemapper:
             names.append(rule.rename(names[-1]) if rule.enabled else names[-1])
         return tuple(names)
 
-    def plan(self, keys: Iterable[str]) -> RemapPlan:
+    def plan(self, keys: Iterable[str], *, monitor: Monitor = SILENT) -> RemapPlan:
         """What becomes of all keys of a file; collisions are listed, not raised.
 
         Raises RecipeError for a pattern that takes exponential time on these keys.
@@ -270,13 +286,14 @@ class KeyRemapper:
         before = tuple(keys)
         after: Sequence[str] = before
         for rule in self.active:
-            after = rule.rename_all(after)
+            monitor.check()
+            after = rule.rename_all(after, monitor=monitor)
         if self.contiguous:
+            monitor.check()
             after = compact_indices(after, keep=self.keep_indices)
-        changes = tuple(map(KeyChange, before, after))
         if len(set(after)) == len(before):
-            return RemapPlan(changes, ())
-        return RemapPlan(changes, self._collisions(changes))
+            return RemapPlan(before, tuple(after))
+        return RemapPlan(before, tuple(after), self._collisions(before, after))
 
     def remap(self, keys: Iterable[str]) -> tuple[KeyChange, ...]:
         """What becomes of all keys. Raises KeyCollisionError naming two keys and the rule."""
@@ -300,10 +317,10 @@ class KeyRemapper:
             turned.append(back)
         return KeyRemapper(tuple(turned))
 
-    def _collisions(self, changes: Sequence[KeyChange]) -> tuple[Collision, ...]:
+    def _collisions(self, before: Sequence[str], after: Sequence[str]) -> tuple[Collision, ...]:
         sources: dict[str, list[str]] = {}
-        for change in changes:
-            sources.setdefault(change.after, []).append(change.before)
+        for old, new in zip(before, after, strict=True):
+            sources.setdefault(new, []).append(old)
         return tuple(
             Collision(key, tuple(names), self._joining_step(names[0], names[1]))
             for key, names in sources.items()

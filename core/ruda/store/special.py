@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -60,6 +60,8 @@ def _is_conv1d(snapshot: TensorSnapshot) -> bool:
 class Gpt2ToRuda(PyTorchToRuda):
     """PyTorchToRuda for models of Hugging Face's with ``Conv1D`` layers."""
 
+    DEPTH: ClassVar[int] = 2
+
     @property
     def name(self) -> str:
         """Name in recipes."""
@@ -77,6 +79,8 @@ class Gpt2ToRuda(PyTorchToRuda):
 @dataclass(frozen=True, slots=True)
 class RudaToGpt2(RudaToPyTorch):
     """Gpt2ToRuda, taken back."""
+
+    DEPTH: ClassVar[int] = 2
 
     @property
     def name(self) -> str:
@@ -104,6 +108,8 @@ class TiedHead(_OneToOne):
 
     Taken only where the file has no tensor for the head; the embedding is then used twice.
     """
+
+    DEPTH: ClassVar[int] = 0
 
     name: str = "tied-head"
 
@@ -154,6 +160,8 @@ class RopeOrder(_OneToOne):
     Hugging Face rotates halves of a head, Ruda adjacent pairs. For Ruda's layout, (in, out): in a
     recipe it stands after ``pytorch-to-ruda``.
     """
+
+    DEPTH: ClassVar[int] = 2
 
     heads: int
     key_heads: int

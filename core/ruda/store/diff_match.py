@@ -1,0 +1,208 @@
+"""Which tensor of a source is meant for which parameter of a target, by keys alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ruda.nn import ParamSpec
+from ruda.progress import SILENT, Monitor
+from ruda.store.adapt import (
+    IdentityAdapter,
+    ModuleAdapter,
+    adapter_named,
+    adapter_names,
+    pieces_of,
+    with_last_segment,
+)
+from ruda.store.index import TensorIndex
+from ruda.store.regrouping import Parts, Taken, find_parts
+from ruda.store.remap import Collision, KeyRemapper
+from ruda.store.snapshot import TensorSnapshot, kind_of
+
+CHECK_EVERY = 4096
+"""Tensors between two points where a diff can be stopped."""
+
+NOWHERE = -1
+"""Place of a source that is not there."""
+
+
+def alternative_key(adapter: ModuleAdapter, param: ParamSpec) -> str | None:
+    """The key under which the adapter would also look for a parameter."""
+    last = param.key.rpartition(".")[2]
+    other = adapter.alternative_name(last, kind_of(param.containers))
+    return None if other is None else with_last_segment(param.key, other)
+
+
+def alternative_keys(adapter: ModuleAdapter, param: ParamSpec) -> Iterator[str]:
+    """``alternative_key``, and the keys of tensors that a parameter is a part of or made from."""
+    other = alternative_key(adapter, param)
+    if other is not None:
+        yield other
+    for parts in pieces_of(adapter, param.key, param.containers):
+        yield from (piece.key for piece in parts)
+
+
+def other_names(param: ParamSpec) -> Iterator[str]:
+    """Keys under which some adapter, in the recipe or not, knows the parameter."""
+    for name in adapter_names():
+        yield from alternative_keys(adapter_named(name), param)
+
+
+class Named(Mapping[str, TensorSnapshot]):
+    """Tensors of a source by the keys that the remap rules gave them; made when asked for."""
+
+    __slots__ = ("keys_before", "places", "snapshots")
+
+    def __init__(
+        self,
+        places: Mapping[str, int],
+        keys_before: Sequence[str],
+        snapshots: Mapping[str, TensorSnapshot],
+    ) -> None:
+        self.places = places
+        self.keys_before = keys_before
+        self.snapshots = snapshots
+
+    def __getitem__(self, key: str) -> TensorSnapshot:
+        return self.snapshots[self.keys_before[self.places[key]]]
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """What belongs together. Places count the tensors of the source in its order."""
+
+    keys: Sequence[str]
+    """Keys of the source before any step."""
+    names: Mapping[str, int]
+    """Place of the source by its key after the remap rules; of several, the first."""
+    doubles: Sequence[tuple[int, str]]
+    """Further sources that would get a name that is taken, with that name."""
+    collisions: Mapping[str, Collision]
+    places: Sequence[int]
+    """For every parameter the place of its source, or ``NOWHERE``."""
+    parts: Mapping[int, Parts]
+    """For parameters that are a part of a source, or made of several, or tied: their pieces."""
+    unused: Mapping[str, int]
+    blocks: Mapping[str, set[int]]
+    """Blocks of rows that are taken of the sources that are split."""
+
+
+def match(
+    source: TensorIndex,
+    params: Sequence[ParamSpec],
+    remap: KeyRemapper,
+    adapter: ModuleAdapter,
+    monitor: Monitor = SILENT,
+) -> Matching:
+    """The source of every parameter: by its key, else under the adapter's other names."""
+    keys = list(source.snapshots)
+    names, doubles, collisions = _named(keys, remap, monitor)
+    wanted = [param.key for param in params]
+    find = names.get
+    places = [find(key, NOWHERE) for key in wanted]
+    used = Taken()
+    parts: dict[int, Parts] = {}
+    if not isinstance(adapter, IdentityAdapter) and NOWHERE in places:
+        parts = _match_otherwise(params, wanted, names, adapter, places, used, monitor)
+    taken = bytearray(len(keys) + 1)  # one more: for those that have none
+    for place in places:
+        taken[place] = True
+    for key in (*used.whole, *used.blocks) if parts else ():
+        taken[names[key]] = True
+    unused = {name: place for name, place in names.items() if not taken[place]}
+    return Matching(keys, names, doubles, collisions, places, parts, unused, used.blocks)
+
+
+def _named(
+    keys: Sequence[str], remap: KeyRemapper, monitor: Monitor
+) -> tuple[dict[str, int], list[tuple[int, str]], dict[str, Collision]]:
+    """Places by the names after the remap rules; what comes too late for its name; collisions."""
+    if remap.is_empty:
+        return dict(zip(keys, range(len(keys)), strict=True)), [], {}
+    plan = remap.plan(keys, monitor=monitor)
+    if not plan.collisions:
+        return dict(zip(plan.after, range(len(keys)), strict=True)), [], {}
+    names: dict[str, int] = {}
+    doubles: list[tuple[int, str]] = []
+    for place, name in enumerate(plan.after):
+        if names.setdefault(name, place) != place:
+            doubles.append((place, name))
+    return names, doubles, {clash.key: clash for clash in plan.collisions}
+
+
+def _match_otherwise(
+    params: Sequence[ParamSpec],
+    wanted: Sequence[str],
+    names: Mapping[str, int],
+    adapter: ModuleAdapter,
+    places: list[int],
+    used: Taken,
+    monitor: Monitor,
+) -> dict[int, Parts]:
+    """Fill in ``places`` by other names; what is made of parts, or is a part, apart from them."""
+    own = set(wanted)
+    direct = own.intersection(names)
+    used.whole |= direct
+    others = OtherNames(adapter)
+    left: list[int] = []
+    for at, place in enumerate(places):
+        if place != NOWHERE:
+            continue
+        if not at % CHECK_EVERY:
+            monitor.check()
+        name = others.key_of(params[at])
+        if name is None or name not in names or name in own or name in used.whole:
+            left.append(at)
+        else:
+            used.whole.add(name)
+            places[at] = names[name]
+    parts: dict[int, Parts] = {}
+    for count, at in enumerate(left):
+        if not count % CHECK_EVERY:
+            monitor.check()
+        found = find_parts(adapter, params[at], names, own, used)
+        if found is not None:
+            used.take(found)
+            parts[at] = found
+    return parts
+
+
+class OtherNames:
+    """``alternative_key`` and ``alternative_keys`` for very many parameters.
+
+    The adapter is asked once for every kind of module and name in it.
+    """
+
+    def __init__(self, adapter: ModuleAdapter) -> None:
+        self._adapter = adapter
+        self._names: dict[tuple[tuple[str, ...], str], str | None] = {}
+
+    def key_of(self, param: ParamSpec) -> str | None:
+        """The key under which the adapter would also look for the parameter."""
+        head, dot, last = param.key.rpartition(".")
+        known = (param.containers, last)
+        if known in self._names:
+            name = self._names[known]
+        else:
+            name = self._adapter.alternative_name(last, kind_of(param.containers))
+            self._names[known] = name
+        return None if name is None else f"{head}{dot}{name}"
+
+    def keys_of(self, param: ParamSpec) -> Iterator[str]:
+        """All of them, those of tensors that it is a part of or made from as well."""
+        other = self.key_of(param)
+        if other is not None:
+            yield other
+        for parts in pieces_of(self._adapter, param.key, param.containers):
+            for piece in parts:
+                yield piece.key
