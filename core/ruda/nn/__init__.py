@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ruda._doors import lazy_door
 
 if TYPE_CHECKING:
-    from ruda.nn.activation import Gelu, PRelu, PReluConfig, Relu
+    from ruda.nn.activation import Gelu, PRelu, PReluConfig, Relu, Relu6, Silu
     from ruda.nn.attention import MultiHeadAttention, MultiHeadAttentionConfig
     from ruda.nn.conv import Conv1d, Conv1dConfig, Conv2d, Conv2dConfig, Conv3d, Conv3dConfig
     from ruda.nn.conv_transpose import (
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         Rnn,
         RnnConfig,
     )
+    from ruda.nn.rotary import RotaryAttention, RotaryEncoding, heads_of
     from ruda.nn.spec import ModuleSpec, ParamSpec
     from ruda.nn.transformer import (
         NORM_FIRST,
@@ -143,10 +144,14 @@ __all__ = [
     "PositionWiseFeedForward",
     "RecurrentState",
     "Relu",
+    "Relu6",
     "RmsNorm",
     "RmsNormConfig",
     "Rnn",
     "RnnConfig",
+    "RotaryAttention",
+    "RotaryEncoding",
+    "Silu",
     "TransformerDecoder",
     "TransformerDecoderConfig",
     "TransformerDecoderLayer",
@@ -157,6 +162,7 @@ __all__ = [
     "Uniform",
     "XavierNormal",
     "derive_seed",
+    "heads_of",
     "layer_sizes",
     "predict",
     "profile",
@@ -170,6 +176,8 @@ __getattr__, __dir__ = lazy_door(
             "PRelu",
             "PReluConfig",
             "Relu",
+            "Relu6",
+            "Silu",
         ),
         "attention": (
             "MultiHeadAttention",
@@ -258,6 +266,11 @@ __getattr__, __dir__ = lazy_door(
             "RecurrentState",
             "Rnn",
             "RnnConfig",
+        ),
+        "rotary": (
+            "RotaryAttention",
+            "RotaryEncoding",
+            "heads_of",
         ),
         "spec": (
             "ModuleSpec",

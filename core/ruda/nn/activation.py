@@ -1,7 +1,8 @@
-"""Activations: Relu, Gelu with the exact error function, and PRelu with a learned slope."""
+"""Activations: Relu and Relu6, Gelu and its approximation, Silu, and PRelu with a learned slope."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,12 +43,41 @@ class Relu(Module):
         return Tensor(np.maximum(given, given.dtype.type(0)))
 
 
-class Gelu(Module):
-    """x · Φ(x) with the exact error function, not the tanh approximation."""
+class Relu6(Module):
+    """Negative values become 0, and those above 6 become 6; NaN stays NaN."""
 
     def forward(self, x: Tensor) -> Tensor:
         """Any shape. Raises DTypeError unless the input is a float."""
         given = working_input(self, x)
+        return Tensor(np.clip(given, given.dtype.type(0), given.dtype.type(6)))
+
+
+class Silu(Module):
+    """x / (1 + exp(-x)), which is called swish as well."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Any shape. Raises DTypeError unless the input is a float."""
+        given = working_input(self, x)
+        with np.errstate(all="ignore"):
+            # -Inf / Inf would be NaN; the limit is 0.
+            value = given / (1 + np.exp(-given))
+            return Tensor(np.where(np.isneginf(given), given.dtype.type(0), value))
+
+
+class Gelu(Module):
+    """x · Φ(x) with the exact error function.
+
+    With ``approximate`` Φ is ½ · (1 + tanh(√(2 / π) · (x + 0.044715 · x³))), as GPT-2 has it.
+    """
+
+    def __init__(self, *, approximate: bool = False) -> None:
+        self._approximate = approximate
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Any shape. Raises DTypeError unless the input is a float."""
+        given = working_input(self, x)
+        if self._approximate:
+            return Tensor(_gelu_tanh(given))
         result = np.empty_like(given, order="C")
         flat, out = np.ascontiguousarray(given).reshape(-1), result.reshape(-1)
         for start in range(0, flat.size, _BLOCK):
@@ -94,6 +124,15 @@ class PReluConfig:
     def init(self, device: HostDevice, *, seed: int = 0) -> PRelu:
         """A new layer; its first values do not depend on the seed."""
         return PRelu(self.num_parameters, alpha=self.alpha)
+
+
+def _gelu_tanh(x: Array) -> Array:
+    one = x.dtype.type
+    with np.errstate(all="ignore"):
+        inner = np.tanh(one(math.sqrt(2 / math.pi)) * (x + one(0.044715) * (x * x * x)))
+        # -Inf · 0 would be NaN; the limit is 0.
+        result: Array = np.where(np.isneginf(x), -one(0), one(0.5) * x * (1 + inner))
+        return result
 
 
 def erf(x: Array) -> Array:

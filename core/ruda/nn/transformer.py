@@ -18,7 +18,8 @@ from ruda.tensor import HostDevice, Tensor
 
 Array = np.ndarray[Any, Any]
 
-FeedForwardActivation: TypeAlias = Literal["gelu", "relu"]
+FeedForwardActivation: TypeAlias = Literal["gelu", "gelu_tanh", "relu"]
+"""``gelu_tanh`` is Gelu by its approximation."""
 
 NORM_FIRST = "(norm_first)"
 """Added to the kind of a layer that has its norms before attention and feed-forward."""
@@ -36,15 +37,16 @@ class PositionWiseFeedForward(Module):
         initializer: Initializer = DEFAULT,
         seed: int = 0,
     ) -> None:
-        if activation not in ("gelu", "relu"):
-            raise SettingError(f"activation is 'gelu' or 'relu', got {activation!r}")
+        if activation not in ("gelu", "gelu_tanh", "relu"):
+            raise SettingError(f"activation is 'gelu', 'gelu_tanh' or 'relu', got {activation!r}")
         self.linear_inner = Linear(
             d_model, d_ff, initializer=initializer, seed=derive_seed(seed, "linear_inner")
         )
         self.linear_outer = Linear(
             d_ff, d_model, initializer=initializer, seed=derive_seed(seed, "linear_outer")
         )
-        self.activation = Gelu() if activation == "gelu" else Relu()
+        is_relu = activation == "relu"
+        self.activation = Relu() if is_relu else Gelu(approximate=activation == "gelu_tanh")
 
     def forward(self, x: Tensor) -> Tensor:
         """(…, d_model) of the same shape. Raises ShapeError and DTypeError naming the layer."""

@@ -230,7 +230,9 @@ class TestTransformer:
     def test_wrong_settings_are_refused(self):
         with pytest.raises(SettingError, match="a stack needs at least one layer, got 0"):
             nn.TransformerEncoderConfig(6, 8, 2, 0).init(DEVICE)
-        with pytest.raises(SettingError, match="activation is 'gelu' or 'relu', got 'silu'"):
+        with pytest.raises(
+            SettingError, match="activation is 'gelu', 'gelu_tanh' or 'relu', got 'silu'"
+        ):
             nn.PositionWiseFeedForward(4, 8, activation="silu")
 
 
