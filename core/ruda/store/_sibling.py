@@ -20,12 +20,12 @@ from typing import BinaryIO
 from ruda.errors import SaveError
 from ruda.store._disk import is_abandoned, lock, sync_folder
 from ruda.store._set_journal import TEMPORARY, finish_interrupted, promised
+from ruda.store._writeback import Writeback, begin_writing
+from ruda.store.bytefile import ByteFile
 
 Replace = Callable[[Path, Path], None]
 
 BUFFER_BYTES = 256 << 10
-WRITEBACK_BYTES = 8 << 20
-"""The disk is set to work each time this much was written, so that the last sync waits less."""
 
 RENAME_PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8)
 """Seconds to wait before each further attempt to rename over a file that is in use."""
@@ -49,7 +49,7 @@ class Sibling:
         remove_stale(target.parent)
         self.path = target.parent / _temporary_name(target.name)
         self._settled = self.is_in_place = False
-        self._written = self._under_way = 0
+        self._written = 0
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         flags |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
         mode = 0o666 if self._before is None else stat.S_IMODE(self._before.st_mode) & 0o666 | 0o600
@@ -61,11 +61,13 @@ class Sibling:
             ) from error
         lock(handle)
         self.file: BinaryIO = os.fdopen(handle, "wb", buffering=BUFFER_BYTES)
+        self._writeback = Writeback(handle)
 
     def __enter__(self) -> Sibling:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._writeback.close()
         if self._settled:
             self.file.close()
             return
@@ -78,9 +80,20 @@ class Sibling:
         """Append bytes. Raises OSError from the disk, which may concern earlier bytes."""
         self.file.write(piece)
         self._written += len(piece)
-        if self._written - self._under_way >= WRITEBACK_BYTES:
-            _advise_unneeded(self.file.fileno(), self._under_way, self._written - self._under_way)
-            self._under_way = self._written
+        self._writeback.advance(self._written)
+
+    def take(self, file: ByteFile, offset: int, count: int) -> int:
+        """Append a range of a file by the system's own copying; returns how much of it.
+
+        0 where that cannot be done. Raises OSError for what was written before.
+        """
+        self.file.flush()
+        taken = file.copy_to(self.file.fileno(), offset, count)
+        if taken:
+            self.file.seek(0, os.SEEK_END)
+            self._written += taken
+            self._writeback.advance(self._written)
+        return taken
 
     def patch(self, offset: int, piece: bytes) -> None:
         """Replace bytes that were written before; the end stays where it is. Raises OSError."""
@@ -102,11 +115,12 @@ class Sibling:
         ``forget`` drops them from the system's cache, so that a check reads what the disk has.
         """
         self.file.flush()
+        self._writeback.close()
         if self._before is not None:
             _take_over(self.file.fileno(), self._before)
         os.fsync(self.file.fileno())
         if forget:
-            _advise_unneeded(self.file.fileno(), 0, 0)
+            begin_writing(self.file.fileno(), 0, 0)
 
     def rename_over(
         self,
@@ -208,10 +222,3 @@ def _take_over(handle: int, before: os.stat_result) -> None:
             os.fchown(handle, before.st_uid, before.st_gid)
     with suppress(OSError):  # some network file systems have no permissions; ours are no wider
         os.fchmod(handle, stat.S_IMODE(before.st_mode))
-
-
-def _advise_unneeded(handle: int, offset: int, count: int) -> None:
-    """Linux begins to write dirty pages of the range at once, and forgets the clean ones."""
-    if hasattr(os, "posix_fadvise"):
-        with suppress(OSError):
-            os.posix_fadvise(handle, offset, count, os.POSIX_FADV_DONTNEED)

@@ -124,6 +124,23 @@ class ByteFile:
             self.read_into(offset + start, piece)
             yield piece
 
+    def copy_to(self, handle: int, offset: int, count: int) -> int:
+        """Let the system copy a range to where an open file is being written, past our memory.
+
+        Returns the bytes it copied, which may be fewer; 0 where it does not do that, or the file
+        ends, or the other one is full: reading and writing the range says what is wrong.
+        """
+        self._checked(offset, count)
+        if not hasattr(os, "copy_file_range"):
+            return 0
+        try:
+            copied = os.copy_file_range(self._file.fileno(), handle, count, offset)
+        except (OSError, ValueError):
+            return 0
+        with self._lock:
+            self.bytes_read += copied
+        return copied
+
     def prefetch(self, ranges: Iterable[tuple[int, int]]) -> None:
         """Be told of many small reads (offset, count) that come next; a file on disk ignores it."""
 
@@ -189,6 +206,10 @@ class MemoryFile(ByteFile):
         """Let go of the bytes."""
         self._is_closed = True
 
+    def copy_to(self, handle: int, offset: int, count: int) -> int:
+        """Copy nothing: the bytes are in no file."""
+        return 0
+
     def _read_some(self, position: int, buffer: memoryview) -> int:
         if self._is_closed:
             raise ValueError("closed")
@@ -219,6 +240,11 @@ class FilePart(ByteFile):
 
     def close(self) -> None:
         """Do nothing: the other file is not this one's to close."""
+
+    def copy_to(self, handle: int, offset: int, count: int) -> int:
+        """As the other file does it."""
+        self._checked(offset, count)
+        return self._whole.copy_to(handle, self._offset + offset, count)
 
     def _read_some(self, position: int, buffer: memoryview) -> int:
         return self._whole._read_some(self._offset + position, buffer)

@@ -13,10 +13,18 @@ from typing import Protocol
 from ruda.errors import SaveError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.store.adapted import counts_of
+from ruda.store.bytefile import ByteFile
+from ruda.store.filerange import FileRange
 from ruda.store.layout import PIECE_BYTES, Frame, Layout, PlannedTensor
+from ruda.store.mapped import MappedRange
+from ruda.store.snapshot import TensorSource
 from ruda.tensor import CastCounts
 
 _ZEROS = bytes(1 << 16)
+TAKE_BYTES = 8 << 20
+"""Bytes that the system is asked to copy at once; between two such steps a save can be stopped."""
+TAKE_LEAST = 256 << 10
+"""A smaller tensor is read and written: many of them fit in one write."""
 
 
 @dataclass(slots=True)
@@ -33,6 +41,12 @@ class Sink(Protocol):
     def write(self, piece: bytes | memoryview, /) -> object:
         """Append bytes. Raises OSError."""
 
+    def take(self, file: ByteFile, offset: int, count: int) -> int:
+        """Append a range of a file by the system's own copying; returns how much of it.
+
+        0 where that cannot be done. Raises OSError for what was written before.
+        """
+
     def patch(self, offset: int, piece: bytes) -> None:
         """Replace bytes that were written before. Raises OSError."""
 
@@ -46,6 +60,10 @@ class MemorySink:
     def write(self, piece: bytes | memoryview) -> None:
         """Append bytes."""
         self.bytes.write(piece)
+
+    def take(self, file: ByteFile, offset: int, count: int) -> int:
+        """Take nothing: this is no file."""
+        return 0
 
     def patch(self, offset: int, piece: bytes) -> None:
         """Replace bytes that were written before."""
@@ -114,8 +132,8 @@ class Stream:
         sums = self._layout.checksums
         checksum = None if sums is None else sums[entry.key]
         monitor, tally = self._tally.monitor, self._tally
-        got = 0
-        for chunk in entry.snapshot.chunks(PIECE_BYTES):
+        got = self._take(entry) if digest is None and checksum is None else 0
+        for chunk in _rest(entry, got):
             monitor.check()
             got += len(chunk)
             if got > entry.nbytes:
@@ -135,6 +153,26 @@ class Stream:
         if checksum is not None:
             self._sums[entry.key] = checksum
         self._note(entry, digest.hexdigest() if digest else None)
+
+    def _take(self, entry: PlannedTensor) -> int:
+        """Bytes of a tensor, from its first, that the system has copied from file to file."""
+        plain, total = _plain(entry.snapshot.source), entry.nbytes
+        if plain is None or plain.nbytes != total or total < TAKE_LEAST:
+            return 0
+        done, monitor, tally = 0, self._tally.monitor, self._tally
+        try:
+            while done < total:
+                monitor.check()
+                place, count = plain.offset + done, min(TAKE_BYTES, total - done)
+                taken = self._sink.take(plain.file, place, count)
+                if not taken:
+                    break
+                done += taken
+                self.position += taken
+                monitor.report(Progress(tally.before + self.position, tally.total, "bytes"))
+        except OSError as error:
+            raise self.failure(error) from error
+        return done
 
     def _note(self, entry: PlannedTensor, digest: str | None) -> None:
         if digest is not None:
@@ -161,6 +199,21 @@ class Stream:
             f"writing stopped near byte {self.position} of {size}: {error.strerror or error}",
             stage="write",
         )
+
+
+def _plain(source: TensorSource) -> FileRange | None:
+    """The range of a file that is the bytes of a source, where nothing is done to them."""
+    if isinstance(source, MappedRange):
+        return source.range
+    return source if isinstance(source, FileRange) else None
+
+
+def _rest(entry: PlannedTensor, done: int) -> Iterable[memoryview]:
+    """The bytes of a tensor from ``done`` on, in pieces."""
+    plain = _plain(entry.snapshot.source)
+    if not done or plain is None:
+        return entry.snapshot.chunks(PIECE_BYTES)
+    return plain.file.stream(plain.offset + done, plain.nbytes - done, PIECE_BYTES)
 
 
 def _offset(part: Frame | PlannedTensor) -> int:
