@@ -68,10 +68,11 @@ def wants_of(params: Iterable[ParamSpec], adapter: ModuleAdapter) -> tuple[Want,
     for param in params:
         name, shape, turned, blocks = param.key, param.shape, False, 1
         if not plain:
-            name, blocks = _name_before(adapter, param)
+            name, blocks, axis = _name_before(adapter, param)
             shape, turned = _before(back, param)
             if blocks > 1 and shape:
-                shape = (shape[0] * blocks, *shape[1:])
+                axis = min(axis, len(shape) - 1)
+                shape = (*shape[:axis], shape[axis] * blocks, *shape[axis + 1 :])
         # Parts of one tensor are one want; other parameters never are.
         place = name if blocks > 1 else param.key
         if place in found:
@@ -81,14 +82,14 @@ def wants_of(params: Iterable[ParamSpec], adapter: ModuleAdapter) -> tuple[Want,
     return tuple(found.values())
 
 
-def _name_before(adapter: ModuleAdapter, param: ParamSpec) -> tuple[str, int]:
-    """The key that the adapter takes a parameter from, and in how many parts it divides it."""
+def _name_before(adapter: ModuleAdapter, param: ParamSpec) -> tuple[str, int, int]:
+    """The key that the adapter takes a parameter from, in how many parts, along which axis."""
     places = pieces_of(adapter, param.key, param.containers)
     if places and len(places[0]) == 1:
-        return places[0][0].key, places[0][0].blocks
+        return places[0][0].key, places[0][0].blocks, places[0][0].axis
     last = param.key.rpartition(".")[2]
     other = adapter.alternative_name(last, kind_of(param.containers))
-    return (param.key if other is None else with_last_segment(param.key, other)), 1
+    return (param.key if other is None else with_last_segment(param.key, other)), 1, 0
 
 
 def _before(back: ModuleAdapter, param: ParamSpec) -> tuple[Shape, bool]:

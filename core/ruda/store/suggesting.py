@@ -15,6 +15,7 @@ from ruda.progress import SILENT, Monitor
 from ruda.store.adapt import ModuleAdapter, adapter_names
 from ruda.store.diff_rows import fold
 from ruda.store.index import TensorIndex
+from ruda.store.naming import recognised, title_of
 from ruda.store.recipe import Recipe
 from ruda.store.remap import RemapRule, compact_indices
 from ruda.store.suggest_board import Board, Entry, wants_of
@@ -117,7 +118,8 @@ class _Outcome:
         others prove it.
         """
         adapter = self.hypothesis.adapter
-        sound = self.board.proven or adapter == trusted
+        by_name = adapter is not None and title_of(adapter) is not None
+        sound = self.board.proven or adapter == trusted or by_name
         steps = len(self.steps) + self.hypothesis.adds_compaction
         return sound, self.board.covered, -2 * steps - (adapter is not None)
 
@@ -172,10 +174,15 @@ def _wanted(expected: Expected, recipe: Recipe) -> tuple[ParamSpec, ...]:
 
 
 def _hypotheses(recipe: Recipe, entries: tuple[Entry, ...]) -> Iterator[_Hypothesis]:
-    """Adapters without and with compaction; only the recipe's own where it has some."""
-    adapters: list[str | None] = [None, *(() if recipe.adapt else adapter_names())]
-    yield from (_Hypothesis(recipe, name, recipe.remap.contiguous) for name in adapters)
+    """Adapters without and with compaction; only the recipe's own where it has some.
+
+    Those whose names the keys bear come first: where one fits, nothing else is tried.
+    """
     keys = [entry.key for entry in entries]
+    adapters: list[str | None] = [None]
+    if not recipe.adapt:
+        adapters = [*recognised(frozenset(keys)), None, *adapter_names()]
+    yield from (_Hypothesis(recipe, name, recipe.remap.contiguous) for name in adapters)
     if not recipe.remap.contiguous and compact_indices(keys) != keys:
         yield from (_Hypothesis(recipe, name, True) for name in adapters)
 
@@ -269,6 +276,10 @@ def _compaction(gain: int) -> Suggestion:
 
 
 def _adapter(name: str, gain: int, *, proven: bool) -> Suggestion:
+    title = title_of(name)
+    if title is not None:
+        text = f"the keys are those of {title}: names, layouts and blocks are known"
+        return Suggestion(SuggestKind.ADAPTER, Verdict.CERTAIN, gain, text, adapter=name)
     text = "names of parameters and axes of matrices are those of the other framework"
     if not proven:
         text += "; all matrices are square, so their shapes cannot show that"
