@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import suppress
 from pathlib import Path
+
+from ruda.store._processes import may_be_writing
+
+IN_USE = (5, 32, 33, 1224)
+"""What Windows says of a file that someone has open, has locked, or has mapped."""
+WINDOWS_PATH = 259
+"""Longest path that Windows takes as it is."""
 
 
 def put_new(source: Path, target: Path) -> None:
@@ -21,6 +27,24 @@ def put_new(source: Path, target: Path) -> None:
         os.replace(source, target)
     else:
         os.unlink(source)
+
+
+def is_in_use(error: OSError) -> bool:
+    """True if a rename failed because someone has one of the files open."""
+    if getattr(error, "winerror", None) in IN_USE:
+        return True
+    return isinstance(error, PermissionError)
+
+
+def extended(path: Path) -> Path:
+    """The path in the form that may be longer than WINDOWS_PATH, where it has to be."""
+    text = os.fspath(path)
+    if os.name != "nt" or len(text) <= WINDOWS_PATH or text.startswith("\\\\?\\"):
+        return path
+    whole = os.path.abspath(text)
+    if whole.startswith("\\\\"):
+        return Path("\\\\?\\UNC\\" + whole[2:])
+    return Path("\\\\?\\" + whole)
 
 
 def sync_folder(folder: Path) -> None:
@@ -40,8 +64,8 @@ def sync_folder(folder: Path) -> None:
 
 def lock(handle: int) -> None:
     """Mark an open file as in use until it is closed or its process ends."""
-    if sys.platform == "win32":
-        return  # an open file cannot be removed there, which says the same
+    if os.name == "nt":
+        return  # an open file cannot be renamed there, which says the same
     import fcntl
 
     with suppress(OSError):  # file systems without locks: the process number decides
@@ -50,8 +74,8 @@ def lock(handle: int) -> None:
 
 def is_abandoned(path: Path, process: int) -> bool:
     """True if the writer of a file that ``lock`` was called for is gone."""
-    if sys.platform == "win32":
-        return True  # removing and renaming fail as long as the writer has it open
+    if os.name == "nt":
+        return _is_closed(path) and not _may_be_at_it(path, process)
     import fcntl
 
     try:
@@ -63,20 +87,27 @@ def is_abandoned(path: Path, process: int) -> bool:
     except BlockingIOError:
         return False
     except OSError:
-        return not is_running(process)
+        return not may_be_writing(process, os.fstat(handle).st_mtime)
     else:
         # Between creating and locking, a writer of this very moment holds no lock yet.
-        return not (is_running(process) and os.fstat(handle).st_size == 0)
+        found = os.fstat(handle)
+        return found.st_size > 0 or not may_be_writing(process, found.st_mtime)
     finally:
         os.close(handle)
 
 
-def is_running(process: int) -> bool:
-    """True if there is a process of this number. For systems with signals only."""
+def _may_be_at_it(path: Path, process: int) -> bool:
+    """Windows: a writer closes its file just before it renames it, so being closed says little."""
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
+        return may_be_writing(process, os.stat(path).st_mtime)
     except OSError:
         return True
+
+
+def _is_closed(path: Path) -> bool:
+    """Windows: True if nobody has the file open. Renaming it to its own name shows it."""
+    try:
+        os.rename(path, path)
+    except OSError:
+        return False
     return True

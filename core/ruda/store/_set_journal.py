@@ -1,30 +1,41 @@
 """The journal of a set of files that take their places together.
 
 Renaming several files is not one step. Therefore the renames are written down first, when all
-files are complete and on the disk: ``.<index>.ruda-set-<pid>`` lists them. If the writer dies, the
-next save into the folder does the rest, and opening reads the new files where they lie: looking at
-a folder never changes it. Only temporary files of Ruda beside the journal count, each for the name
-that it was made for.
+files are complete and on the disk: ``.<index>.ruda-set-<pid>-<random>`` lists them. If the writer
+dies, the next save into the folder does the rest, and opening reads the new files where they lie:
+looking at a folder never changes it. Only temporary files of Ruda beside the journal count, each
+for the name that it was made for.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
+import secrets
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from ruda.store._disk import is_abandoned, put_new, sync_folder
 
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.ruda-(?P<process>\d+)-[0-9a-f]{8}\.tmp")
-_JOURNAL = re.compile(r"\..+\.ruda-set-(?P<process>\d+)")
+JOURNAL = re.compile(r"\.(?P<name>.+)\.ruda-set-(?P<process>\d+)(-[0-9a-f]{8})?")
 _LIMIT = 64 << 20
+
+
+def short_name(name: str) -> str:
+    """The name, or its digest where it is so long that nothing can be added to it."""
+    if len(os.fsencode(name)) <= 200:  # file names have at most 255 bytes
+        return name
+    return hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
 
 
 def journal_path(target: Path) -> Path:
     """Where the journal of a set with this index file lies."""
-    return target.with_name(f".{target.name}.ruda-set-{os.getpid()}")
+    end = f"ruda-set-{os.getpid()}-{secrets.token_hex(4)}"
+    return target.with_name(f".{short_name(target.name)}.{end}")
 
 
 def journal_text(renames: list[tuple[Path, Path]], *, replacing: bool) -> bytes:
@@ -33,9 +44,36 @@ def journal_text(renames: list[tuple[Path, Path]], *, replacing: bool) -> bytes:
     return json.dumps({"replacing": replacing, "renames": pairs}, ensure_ascii=True).encode()
 
 
-def promised(folder: Path) -> frozenset[str]:
-    """Names of temporary files in a folder that a journal still wants to rename."""
-    return frozenset(before for journal in _journals(folder) for before, _ in _read(journal)[0])
+def promised(folder: Path) -> frozenset[str] | None:
+    """Names of temporary files in a folder that a journal still wants to rename.
+
+    None if there is a journal that we may not read: then any of them may be wanted.
+    """
+    journals = _journals(folder)
+    if not all(os.access(journal, os.R_OK) or not journal.exists() for journal in journals):
+        return None
+    return frozenset(before for journal in journals for before, _ in _read(journal)[0])
+
+
+def standing(folder: Path, names: Iterable[str], *, but: Path | None = None) -> Path | None:
+    """A journal, other than ``but``, that may want to put a file under one of these names."""
+    wanted = set(names)
+    for journal in _journals(folder):
+        if journal == but:
+            continue
+        match = JOURNAL.fullmatch(journal.name)
+        renames, _ = _read(journal)
+        if not renames and match is not None and is_abandoned(journal, int(match["process"])):
+            continue  # its writer died before it had written it down
+        if not renames or any(after in wanted for _, after in renames):
+            return journal
+    return None
+
+
+def pending_indexes(folder: Path) -> frozenset[str]:
+    """Names of index files of sets that are on their way into a folder."""
+    found = (_read(journal)[0] for journal in _journals(folder))
+    return frozenset(renames[-1][1] for renames in found if renames)
 
 
 def interrupted(index: Path) -> dict[str, str] | None:
@@ -45,8 +83,8 @@ def interrupted(index: Path) -> dict[str, str] | None:
     """
     found: dict[str, str] = {}
     for journal in _journals(index.parent):
-        match = _JOURNAL.fullmatch(journal.name)
-        if match is None or not journal.name.startswith(f".{index.name}.ruda-set-"):
+        match = JOURNAL.fullmatch(journal.name)
+        if match is None or match["name"] != short_name(index.name):
             continue
         if not is_abandoned(journal, int(match["process"])):
             return None
@@ -61,7 +99,7 @@ def finish_interrupted(folder: Path) -> tuple[str, ...]:
     """
     done: list[str] = []
     for journal in _journals(folder):
-        match = _JOURNAL.fullmatch(journal.name)
+        match = JOURNAL.fullmatch(journal.name)
         if match is None or not is_abandoned(journal, int(match["process"])):
             continue
         renames, replacing = _read(journal)
@@ -79,7 +117,7 @@ def _journals(folder: Path) -> list[Path]:
         names = os.listdir(folder)
     except OSError:
         return []
-    return [folder / name for name in sorted(names) if _JOURNAL.fullmatch(name)]
+    return [folder / name for name in sorted(names) if JOURNAL.fullmatch(name)]
 
 
 def _read(journal: Path) -> tuple[list[tuple[str, str]], bool]:
@@ -96,5 +134,5 @@ def _read(journal: Path) -> tuple[list[tuple[str, str]], bool]:
         set(after).isdisjoint("/\\:\0") and after[:1] not in ("", ".") for _, after in pairs
     )
     made = [(TEMPORARY.fullmatch(before), after) for before, after in pairs]
-    meant = all(match is not None and match["name"] == after for match, after in made)
+    meant = all(match is not None and match["name"] == short_name(after) for match, after in made)
     return (pairs, replacing) if plain and meant else ([], False)

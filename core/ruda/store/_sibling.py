@@ -6,7 +6,7 @@ the next save into the folder can tell what a killed process left behind and rem
 
 from __future__ import annotations
 
-import hashlib
+import errno
 import os
 import secrets
 import stat
@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ruda.errors import SaveError
-from ruda.store._disk import is_abandoned, lock, sync_folder
-from ruda.store._set_journal import TEMPORARY, finish_interrupted, promised
+from ruda.store._disk import extended, is_abandoned, is_in_use, lock, sync_folder
+from ruda.store._set_journal import TEMPORARY, finish_interrupted, promised, short_name
 from ruda.store._writeback import Writeback, begin_writing
 from ruda.store.bytefile import ByteFile
 
@@ -47,7 +47,7 @@ class Sibling:
         with suppress(OSError):
             finish_interrupted(target.parent)
         remove_stale(target.parent)
-        self.path = target.parent / _temporary_name(target.name)
+        self.path = extended(target.parent / _temporary_name(target.name))
         self._settled = self.is_in_place = False
         self._written = 0
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -145,7 +145,9 @@ class Sibling:
                 raise SaveError(
                     "the file exists; pass overwrite=True to replace it", stage="rename"
                 ) from error
-            except PermissionError as error:
+            except OSError as error:
+                if not is_in_use(error) or error.errno == errno.EPERM:
+                    raise SaveError(_refused(error, self.target), stage="rename") from error
                 if pause is None:
                     raise SaveError(
                         "another program holds the file open or protects it; close it there and "
@@ -155,11 +157,6 @@ class Sibling:
                     ) from error
                 release()
                 sleep(pause)
-            except OSError as error:
-                raise SaveError(
-                    f"the finished file cannot be put in place: {error.strerror or error}",
-                    stage="rename",
-                ) from error
         self._settled = self.is_in_place = True
         self.file.close()
         sync_folder(self.target.parent)
@@ -193,6 +190,8 @@ def remove_stale(folder: Path) -> None:
     except OSError:
         return
     needed = promised(folder)
+    if needed is None:
+        return
     for name in names:
         match = TEMPORARY.fullmatch(name)
         if match and name not in needed and is_abandoned(folder / name, int(match["process"])):
@@ -201,10 +200,20 @@ def remove_stale(folder: Path) -> None:
 
 
 def _temporary_name(name: str) -> str:
-    # File names have at most 255 bytes; a long one is stood in for by its digest.
-    if len(os.fsencode(name)) > 200:
-        name = hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
-    return f".{name}.ruda-{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    return f".{short_name(name)}.ruda-{os.getpid()}-{secrets.token_hex(4)}.tmp"
+
+
+def _refused(error: OSError, target: Path) -> str:
+    """Why a rename failed that no waiting helps, and what does."""
+    why = error.strerror or error
+    if error.errno == errno.EPERM:
+        return (
+            f"{target.name} is another user's or may not be changed, and its folder keeps it so "
+            f"({why}); save under another name"
+        )
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return f"the folder {target.parent} was removed or moved meanwhile ({why}); save again"
+    return f"the finished file cannot be put in place: {why}"
 
 
 def _status(path: Path) -> os.stat_result | None:
@@ -217,8 +226,24 @@ def _status(path: Path) -> os.stat_result | None:
 def _take_over(handle: int, before: os.stat_result) -> None:
     if sys.platform == "win32":
         return
+    mode = stat.S_IMODE(before.st_mode)
     if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):
-        with suppress(OSError):  # only root may give a file away
+        try:
             os.fchown(handle, before.st_uid, before.st_gid)
+        except OSError:  # only root may give a file away
+            mode &= 0o777
+            if not _give_to_group(handle, before.st_gid):
+                # What the old group might is not for ours: it gets what all others have.
+                mode = mode & ~0o070 | (mode & 0o007) << 3
     with suppress(OSError):  # some network file systems have no permissions; ours are no wider
-        os.fchmod(handle, stat.S_IMODE(before.st_mode))
+        os.fchmod(handle, mode)
+
+
+def _give_to_group(handle: int, group: int) -> bool:
+    if os.fstat(handle).st_gid == group:
+        return True
+    try:
+        os.fchown(handle, -1, group)
+    except OSError:
+        return False
+    return True

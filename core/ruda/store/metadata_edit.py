@@ -21,6 +21,7 @@ import numpy as np
 
 from ruda.errors import RudaError, SaveError, UnsupportedContentError
 from ruda.progress import SILENT, Monitor, Progress
+from ruda.store._set_commit import settle
 from ruda.store._sibling import Sibling, remove_stale
 from ruda.store.bytefile import ByteFile
 from ruda.store.formats.safetensors import METADATA_KEY, parse_header
@@ -52,11 +53,14 @@ def edit_metadata(
 ) -> MetadataEdit | None:
     """Set entries of a safetensors file's metadata, or remove those whose new value is None.
 
-    The file is the old or the new one whenever the work ends. Returns None, and changes nothing,
+    The file is the old or the new one whenever the work ends. A hard link is copied, so that its
+    other names keep the old file. Returns None, and changes nothing,
     where it would have to be copied and ``may_copy`` is False. Raises FormatError for a file that
     is none of safetensors or is damaged, SaveError for one that cannot be written.
     """
     path = Path(path)
+    target = Path(os.path.realpath(path))
+    settle(target.parent, [target.name])
     with open_file(path) as index:
         if index.format != "safetensors":
             raise UnsupportedContentError(
@@ -65,7 +69,6 @@ def edit_metadata(
         before = dict(index.metadata)
     after = {k: v for k, v in {**before, **changes}.items() if v is not None}
     _refuse_bad_text(after, path)
-    target = Path(os.path.realpath(path))
     if after == before:
         return MetadataEdit(path, after, 0, in_place=True)
     if not os.access(target, os.W_OK):
@@ -73,7 +76,7 @@ def edit_metadata(
     remove_stale(target.parent)
     with ByteFile(target) as file:
         old = file.read_at(8, int.from_bytes(file.read_at(0, 8), "little"))
-        for new in _of_same_length(old, after):
+        for new in () if _has_other_names(target) else _of_same_length(old, after):
             start, end = _difference(old, new)
             if (8 + start) // SECTOR_BYTES == (8 + end - 1) // SECTOR_BYTES:
                 _write_in_place(target, 8 + start, new[start:end])
@@ -82,6 +85,11 @@ def edit_metadata(
             return None
         written = _copy(file, target, len(old), _with_room(old, after), monitor)
     return MetadataEdit(path, after, written, in_place=False)
+
+
+def _has_other_names(target: Path) -> bool:
+    """True for a hard link: what is written into the file would show under its other names, too."""
+    return os.stat(target).st_nlink > 1
 
 
 def _refuse_bad_text(metadata: Mapping[str, str], path: Path) -> None:

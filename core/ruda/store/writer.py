@@ -13,7 +13,7 @@ from pathlib import Path
 from ruda.errors import SaveError
 from ruda.progress import SILENT, Monitor
 from ruda.store._disk import put_new
-from ruda.store._set_commit import commit
+from ruda.store._set_commit import commit, settle
 from ruda.store._sibling import Replace, Sibling
 from ruda.store.aliases import Aliases
 from ruda.store.index import TensorIndex
@@ -100,6 +100,7 @@ def write(
     tally = Tally(plan.file_size, monitor)
     records: list[Record] = []
     try:
+        settle(target.parent, [part.path.name for part in files], sleep=sleep)
         with ExitStack() as stack:
             siblings = []
             for part in files:

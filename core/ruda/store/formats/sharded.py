@@ -7,6 +7,7 @@ lacks and a file that is not there are refused, a tensor that the index forgot g
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,7 +16,7 @@ from typing import Any
 
 from ruda.errors import FileAccessError, HeaderError, UnknownFormatError
 from ruda.progress import SILENT, Monitor, track
-from ruda.store._set_journal import interrupted
+from ruda.store._set_journal import JOURNAL, interrupted, pending_indexes
 from ruda.store.index import TensorIndex
 from ruda.store.remote import is_there, open_bytes
 from ruda.store.snapshot import TensorSnapshot
@@ -29,6 +30,8 @@ _INTERRUPTED = (
     "the save of this set was interrupted while its files took their places: the new files are "
     "read where they lie, and the next save into the folder puts them in place"
 )
+_REPLACED = "the set is just being replaced; open it in a moment"
+_ATTEMPTS = 3
 _WEIGHTS = (".safetensors", ".bpk", ".pt", ".pth", ".bin", ".ckpt")
 
 Opener = Callable[[Place], TensorIndex]
@@ -42,6 +45,8 @@ def index_of(path: Place) -> Place | None:
     if found is None:
         return None
     beside = path.with_name(f"{found['stem']}{found['suffix']}{INDEX_SUFFIX}")
+    if isinstance(beside, Path) and beside.name in pending_indexes(beside.parent):
+        return beside
     return beside if is_there(beside) else None
 
 
@@ -56,7 +61,7 @@ def weights_in(folder: Path) -> Path:
         raise FileAccessError(
             f"cannot be listed: {error.strerror or error}", path=folder
         ) from error
-    indexes = [name for name in names if name.endswith(INDEX_SUFFIX)]
+    indexes = sorted({*pending_indexes(folder), *(n for n in names if n.endswith(INDEX_SUFFIX))})
     files = [name for name in names if name.endswith(_WEIGHTS)]
     whole = parts_of(folder / files[0]) if files and not indexes else []
     if whole and {part.name for part in whole} == set(files):
@@ -84,8 +89,13 @@ def parts_of(path: Place) -> list[Path]:
 def open_named(path: Path, opener: Opener, *, monitor: Monitor = SILENT) -> TensorIndex:
     """The set of a shard that has no index: all its files if they are there, else the one file.
 
-    Either way a note says so. Raises KeyCollisionError if two shards have the same key.
+    Either way a note says so. Raises KeyCollisionError if two shards have the same key, and
+    FileAccessError while another process is replacing the set.
     """
+    return _steady(path, lambda: _open_named(path, opener, monitor))
+
+
+def _open_named(path: Path, opener: Opener, monitor: Monitor) -> TensorIndex:
     parts = parts_of(path)
     gone = [part.name for part in parts if not part.is_file()]
     if gone:
@@ -119,8 +129,57 @@ def open_sharded(index: Place, opener: Opener, *, monitor: Monitor = SILENT) -> 
     """All shards of an index file as one index, in the order of shards and of data in them.
 
     ``opener`` opens one shard. ``extra`` has ``index_metadata``; ``shards`` their paths.
-    Raises HeaderError for an index that is wrong, FileAccessError for a shard that is not there.
+    Raises HeaderError for an index that is wrong, FileAccessError for a shard that is not there,
+    and while another process is replacing the set.
     """
+    if not isinstance(index, Path):
+        return _open_sharded(index, opener, monitor)
+    return _steady(index, lambda: _open_sharded(index, opener, monitor))
+
+
+def _steady(path: Path, attempt: Callable[[], TensorIndex]) -> TensorIndex:
+    """The set, all of whose files were in place at one moment.
+
+    A set that is replaced while its files are opened one by one would be half of each; what was
+    opened counts only if no weight file in the folder changed from before the first to after the
+    last.
+    """
+    for _ in range(_ATTEMPTS):
+        before = _files(path.parent)
+        try:
+            found = attempt()
+        except FileAccessError:
+            if _files(path.parent) == before:
+                raise
+            continue
+        if _files(path.parent) == before:
+            return found
+        found.close()
+    raise FileAccessError(_REPLACED, path=path)
+
+
+def _files(folder: Path) -> object:
+    """The files that sets are made of in a folder, and which state of them it is."""
+    try:
+        with os.scandir(folder) as entries:
+            return {(entry.name, *_state(entry)) for entry in entries if _may_belong(entry.name)}
+    except OSError:
+        return None
+
+
+def _may_belong(name: str) -> bool:
+    return name.endswith((INDEX_SUFFIX, *_WEIGHTS)) or JOURNAL.fullmatch(name) is not None
+
+
+def _state(entry: os.DirEntry[str]) -> tuple[int, ...]:
+    try:
+        found = entry.stat()
+    except OSError:
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _open_sharded(index: Place, opener: Opener, monitor: Monitor) -> TensorIndex:
     elsewhere = _lying_elsewhere(index)
     listed, about = _read(index, elsewhere.get(index.name, index.name))
     names = list(dict.fromkeys(listed.values()))
@@ -161,7 +220,7 @@ def _lying_elsewhere(index: Place) -> Mapping[str, str]:
     """
     found = interrupted(index) if isinstance(index, Path) else {}
     if found is None:
-        raise FileAccessError("the set is just being replaced; open it in a moment", path=index)
+        raise FileAccessError(_REPLACED, path=index)
     return found
 
 
