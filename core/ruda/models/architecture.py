@@ -13,7 +13,8 @@ from ruda.errors import DTypeError, SettingError, ShapeError
 from ruda.nn import Module
 from ruda.tensor import Tensor
 
-Output = Literal["logits", "log_probs"]
+Output = Literal["logits", "log_probs", "states"]
+"""What the values are; ``states`` are vectors for tokens, of no classes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ import pytest
 
 from ruda.errors import (
     DTypeError,
-    ModelError,
     SettingError,
     ShapeError,
     UnknownArchitectureError,
@@ -15,7 +14,25 @@ from ruda.nn import ModuleSpec
 from ruda.tensor import Tensor
 
 ALL = [pytest.param(a, id=a.name) for a in architectures()]
-RUN = [pytest.param(a, id=a.name) for a in architectures() if a.name != "llama"]
+SMALL = {
+    "resnet18": {"width": 8},
+    "resnet34": {"width": 8},
+    "resnet50": {"width": 8},
+    "mobilenet-v2": {"width": 10},
+    "vit-b16": {"hidden": 8, "layers": 1, "heads": 2, "ff": 8},
+    "bert-base": {"hidden": 8, "layers": 2, "heads": 2, "ff": 8, "vocab": 20},
+    "minilm-l6": {"hidden": 12, "heads": 3, "ff": 8, "vocab": 20},
+    "gpt2": {"hidden": 8, "layers": 2, "heads": 2, "ff": 8, "vocab": 20},
+    "llama": {"layers": 1},
+    "tinyllama-1.1b": {"dim": 8, "layers": 2, "heads": 4, "kv_heads": 2, "hidden": 8, "vocab": 20},
+    "qwen2-0.5b": {"dim": 8, "layers": 2, "heads": 4, "kv_heads": 2, "hidden": 8, "vocab": 20},
+    "qwen3-0.6b": {"dim": 8, "layers": 2, "heads": 4, "kv_heads": 1, "hidden": 8, "vocab": 20},
+}
+"""Settings with which the large ones run at once."""
+
+IMAGES = [a for a in architectures() if len(a.input.shape) == 3]
+RUN = [pytest.param(a, id=a.name) for a in IMAGES]
+TEXT = [pytest.param(a, id=a.name) for a in architectures() if len(a.input.shape) == 1]
 
 KEYS = {
     "burn-mnist": ("conv1.conv.weight", (64, 1, 3, 3), 18, 260_810),
@@ -27,7 +44,18 @@ KEYS = {
     "mtcnn-pnet": ("conv1.weight", (10, 3, 3, 3), 13, 6_632),
     "mtcnn-rnet": ("conv1.weight", (28, 3, 3, 3), 16, 100_178),
     "mtcnn-onet": ("conv1.weight", (32, 3, 3, 3), 21, 389_040),
+    "resnet18": ("conv1.weight", (64, 3, 7, 7), 102, 11_699_112),
+    "resnet34": ("conv1.weight", (64, 3, 7, 7), 182, 21_814_696),
+    "resnet50": ("conv1.weight", (64, 3, 7, 7), 267, 25_610_152),
+    "mobilenet-v2": ("features.0.0.weight", (32, 3, 3, 3), 262, 3_538_984),
+    "vit-b16": ("class_token", (1, 1, 768), 200, 86_567_656),
+    "bert-base": ("embeddings.word_embeddings.weight", (30522, 768), 199, 109_482_240),
+    "minilm-l6": ("embeddings.word_embeddings.weight", (30522, 384), 103, 22_713_216),
+    "gpt2": ("token_embeddings.weight", (50257, 768), 196, 124_439_808),
     "llama": ("tok_embeddings.weight", (512, 64), 48, 292_800),
+    "tinyllama-1.1b": ("tok_embeddings.weight", (32000, 2048), 201, 1_100_048_384),
+    "qwen2-0.5b": ("tok_embeddings.weight", (151936, 896), 290, 494_032_768),
+    "qwen3-0.6b": ("tok_embeddings.weight", (151936, 1024), 310, 596_049_920),
 }
 
 
@@ -65,25 +93,73 @@ def test_fresh_networks_run(architecture):
     size = (2, height, width, channels)
     pixels = np.random.default_rng(1).integers(0, 256, size, np.uint8)
     x = architecture.input.prepare(pixels)
-    output = architecture.build(seed=3)(x)
+    small = SMALL.get(architecture.name, {})
+    output = architecture.build(seed=3, **small)(x)
     assert output.shape[:2] == (2, len(architecture.input.classes))
-    np.testing.assert_array_equal(output.numpy(), architecture.build(seed=3)(x).numpy())
-    assert (output.numpy() != architecture.build(seed=4)(x).numpy()).any()
+    np.testing.assert_array_equal(output.numpy(), architecture.build(seed=3, **small)(x).numpy())
+    assert (output.numpy() != architecture.build(seed=4, **small)(x).numpy()).any()
     if architecture.output == "log_probs":
         np.testing.assert_allclose(np.exp(output.numpy()).sum(axis=1), 1, rtol=1e-5)
 
 
-def test_a_llama_holds_weights_only():
+@pytest.mark.parametrize("architecture", TEXT)
+def test_fresh_networks_read_text(architecture):
+    model = architecture.build(seed=3, **SMALL[architecture.name])
+    ids = np.random.default_rng(1).integers(0, 20, (2, 5))
+    output = model(Tensor(ids)).numpy()
+    assert output.shape[:2] == (2, 5)
+    assert np.isfinite(output).all()
+    # What is not there yet changes nothing, but for those that see the whole text.
+    sees_all = architecture.output == "states"
+    shorter = model(Tensor(ids[:, :3])).numpy()
+    assert np.allclose(output[:, :3], shorter, atol=1e-5) is not sees_all
+
+
+def test_settings_of_a_llama():
     model = get("llama").build(layers=2, dim=16, heads=4, kv_heads=2, tied=1)
     shapes = {entry.key: entry.param.shape for entry in model.walk()}
     assert shapes["layers.1.attention.wk.weight"] == (16, 8)
     assert "output.weight" not in shapes
-    with pytest.raises(ModelError, match="Llama cannot be run yet; its weights can be loaded"):
-        model(Tensor.zeros((1, 3)))
+    kinds = {entry.containers[3] for entry in model.walk() if ".attention.wq" in entry.key}
+    assert kinds == {"Struct:RotaryAttention(4,2)"}
     with pytest.raises(SettingError, match="heads divide dim and kv_heads divide heads"):
         get("llama").build(heads=7)
     with pytest.raises(ShapeError, match=r"this network takes no images, but inputs of \[512\]"):
         get("llama").input.prepare(np.zeros((1, 28, 28), np.uint8))
+
+
+TOO_LONG = [
+    pytest.param("gpt2", {**SMALL["gpt2"], "positions": 4}, id="gpt2"),
+    pytest.param("bert-base", {**SMALL["bert-base"], "positions": 4}, id="bert"),
+]
+
+
+@pytest.mark.parametrize(("name", "settings"), TOO_LONG)
+def test_a_text_may_be_too_long(name, settings):
+    model = get(name).build(**settings)
+    with pytest.raises(ShapeError, match="5 tokens, there are 4 positions"):
+        model(Tensor(np.zeros((1, 5), np.int64)))
+
+
+def test_what_is_only_there_to_fill_up_does_not_count():
+    model = get("minilm-l6").build(**SMALL["minilm-l6"])
+    ids, mask = np.array([[3, 4, 5, 9, 9]]), np.array([[1, 1, 1, 0, 0]])
+    filled = model.encode(Tensor(ids), mask=mask).numpy()
+    alone = model.encode(Tensor(ids[:, :3])).numpy()
+    np.testing.assert_allclose(filled[:, :3], alone, atol=1e-6)
+    said = model.sentence(Tensor(ids), mask=mask).numpy()
+    np.testing.assert_allclose(said, model.sentence(Tensor(ids[:, :3])).numpy(), atol=1e-6)
+    np.testing.assert_allclose(np.square(said).sum(), 1, atol=1e-6)
+    with pytest.raises(ShapeError, match=r"a mask of shape \[1, 4\] for \[1, 5\] tokens"):
+        model.encode(Tensor(ids), mask=mask[:, :4])
+
+
+def test_pictures_have_to_be_of_whole_patches():
+    with pytest.raises(SettingError, match="patches of 16 pixels do not divide a picture of 30"):
+        get("vit-b16").build(image=30)
+    model = get("vit-b16").build(image=32, **SMALL["vit-b16"])
+    with pytest.raises(ShapeError, match="a picture of 9 patches, there are places for 4"):
+        model(Tensor.zeros((1, 3, 48, 48)))
 
 
 def test_layers_draw_different_values():
