@@ -88,7 +88,8 @@ def _mutated(targets, target, options, corpus) -> int:  # type: ignore[no-untype
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY << 20, MEMORY << 20))
     seeds = [path.read_bytes() for path in sorted(corpus.iterdir())]
     dice = random.Random(len(seeds))
-    end = time.monotonic() + options.seconds
+    began = time.monotonic()
+    end = began + options.seconds
     done = read = failed = 0
     while time.monotonic() < end and done != options.runs:
         raw = mutate(dice, seeds)
@@ -108,7 +109,13 @@ def _mutated(targets, target, options, corpus) -> int:  # type: ignore[no-untype
             seeds.append(raw)
         read += good
         done += 1
-    print(f"{options.name}: {done} inputs, {read} read, {failed} failures")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> (
+        20 if sys.platform == "darwin" else 10
+    )
+    print(
+        f"{options.name}: {done} inputs, {read} read, {failed} failures, "
+        f"{time.monotonic() - began:.0f} s, at most {peak} MB"
+    )
     return 1 if failed else 0
 
 

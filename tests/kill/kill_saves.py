@@ -1,6 +1,6 @@
 """Kill saves at random moments and look at what is left: the old file or the new one, whole.
 
-    python kill_saves.py [--kills N] [--size MEGABYTES] [--kind single|set|torch|edit] [--folder F]
+    python kill_saves.py [--kills N] [--size MEGABYTES] [--kind NAME] [--folder F]
 
 A child process (forked: POSIX only) saves over the same file again and again, with other values
 each time; it is killed (SIGKILL) at a random moment. Then the file is opened and every value
@@ -26,14 +26,22 @@ from pathlib import Path
 import numpy as np
 
 from ruda.store import TensorIndex, TensorSnapshot, edit_metadata, open_store, save
+from ruda.store.adapted import cast_to
+from ruda.tensor import DType
 
 TENSORS = 8
 NAMES = {
     "single": "model.safetensors",
     "set": "model.safetensors",
+    "reshaped": "model.safetensors",
     "torch": "model.pt",
+    "rudapack": "model.bpk",
+    "npz": "model.npz",
     "edit": "model.safetensors",
+    "itself": "model.safetensors",
 }
+"""``reshaped`` is a set of another number of files each time, ``itself`` a cast of the file."""
+SETS = ("set", "reshaped")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -117,28 +125,41 @@ def write(place: Path, kind: str, size: float, number: int) -> None:
         edit_metadata(place, {"number": text})
         return
     count = max(1, int(size * 1e6) // 4 // TENSORS)
+    if kind == "itself" and place.exists():
+        with open_store(place) as index:
+            dtype = DType.F32 if number % 2 else DType.F64
+            cast = [cast_to(snapshot, dtype) for snapshot in index.values()]
+            about = {"number": str(number)}
+            moved = TensorIndex.of(cast, format="memory", path=place, metadata=about)
+            save(moved, place, overwrite=True)
+        return
     made = [
         TensorSnapshot.from_array(f"t{n}", np.full(count, 1000 * number + n, np.float32))
         for n in range(TENSORS)
     ]
-    shard_size = count * 4 * 3 if kind == "set" else None
+    shard_size = {"set": count * 4 * 3, "reshaped": count * 4 * (1 + number % 4)}.get(kind)
     index = TensorIndex.of(made, format="memory", metadata={"number": str(number)})
     save(index, place, overwrite=True, shard_size=shard_size)
 
 
 def generation(place: Path, kind: str, size: float) -> int:
     """Which save wrote the file. Raises if it is not whole, or of two saves."""
-    where = place.with_name(place.name + ".index.json") if kind == "set" else place
+    where = place.with_name(place.name + ".index.json") if kind in SETS else place
     count = max(1, int(size * 1e6) // 4 // TENSORS)
     with open_store(where) as index:
         if list(index) != [f"t{n}" for n in range(TENSORS)]:
             raise ValueError(f"the tensors are {list(index)}")
+        if sorted({snapshot.nbytes for snapshot in index.values()}) not in (
+            [4 * count],
+            [8 * count],
+        ):
+            raise ValueError("the tensors have other sizes")
         number = int(index["t0"].read()[0]) // 1000
         for n, snapshot in enumerate(index.values()):
             values = snapshot.read()
             if values.shape != (count,) or not (values == 1000 * number + n).all():
                 raise ValueError(f"{snapshot.key} has values of another save than t0 ({number})")
-        return int(index.metadata["number"]) if kind == "edit" else number
+        return int(index.metadata["number"]) if kind in ("edit", "itself") else number
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import pytest
 SCRIPT = Path(__file__).with_name("kill_saves.py")
 
 
-@pytest.mark.parametrize("kind", ["single", "set", "torch", "edit"])
+@pytest.mark.parametrize("kind", ["single", "set", "reshaped", "torch", "npz", "edit", "itself"])
 def test_a_killed_save_loses_nothing(kind):
     words = [sys.executable, SCRIPT, "--kind", kind, "--kills", "10", "--size", "3", "--seed", "3"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
