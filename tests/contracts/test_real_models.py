@@ -135,3 +135,15 @@ def test_stories_load_completely(cases):
     assert not result.missing
     assert not result.unused
     assert diff(source, model, recipe=suggest(source, model).to_recipe()).is_clean
+
+
+def test_stories_are_told_word_for_word(cases):
+    folder = cases / "models" / "stories260k_llama"
+    model = get("llama").build(tied=1)
+    recipe = read_recipe(RECIPES / "stories260k_llama.toml")
+    apply(llama2c(folder / "stories260K.bin"), model, recipe=recipe)
+    with np.load(folder / "ref.npz") as reference:
+        ids, logits = reference["ids"], reference["logits16"]
+    found = model(Tensor(ids[None])).numpy()[0]
+    np.testing.assert_allclose(found[:16], logits, atol=1e-3)
+    np.testing.assert_array_equal(found[:-1].argmax(1), ids[1:])  # every word is the likeliest
