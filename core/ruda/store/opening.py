@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import entry_points
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from ruda.errors import (
     FileAccessError,
@@ -20,31 +22,53 @@ from ruda.progress import SILENT, Monitor
 from ruda.store.alias_note import with_noted_aliases
 from ruda.store.bytefile import ByteFile
 from ruda.store.format import HEAD_BYTES, ModelFormat
-from ruda.store.formats.distributed import is_distributed, open_distributed
-from ruda.store.formats.gguf import GgufFormat
-from ruda.store.formats.hdf5 import Hdf5Format
-from ruda.store.formats.llama2c import Llama2cFormat
-from ruda.store.formats.numpy_files import NumpyFormat
-from ruda.store.formats.onnx import OnnxFormat
-from ruda.store.formats.pytorch import PytorchFormat
-from ruda.store.formats.rudapack import RudapackFormat
-from ruda.store.formats.safetensors import SafetensorsFormat
 from ruda.store.formats.sharded import index_of, open_named, open_sharded, parts_of, weights_in
 from ruda.store.index import TensorIndex
 from ruda.store.remote import open_bytes
 from ruda.store.uri import Place, Uri, place_of
 
 ENTRY_POINTS = "ruda.formats"
-BUILT_IN: tuple[ModelFormat, ...] = (
-    SafetensorsFormat(),
-    RudapackFormat(),
-    PytorchFormat(),
-    NumpyFormat(),
-    GgufFormat(),
-    Hdf5Format(),
-    OnnxFormat(),
-    Llama2cFormat(),
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """A format of our own that is imported when a file could be of it: importing all takes long."""
+
+    name: str
+    module: str
+    reader: str
+    suffixes: tuple[str, ...]
+    """Those of the reader."""
+
+    def format(self) -> ModelFormat:
+        """The reader, the same one every time."""
+        return _made(self.module, self.reader)
+
+
+BUILT_IN: tuple[BuiltIn, ...] = (
+    BuiltIn("safetensors", "safetensors", "SafetensorsFormat", (".safetensors",)),
+    BuiltIn("rudapack", "rudapack", "RudapackFormat", (".bpk",)),
+    BuiltIn(
+        "pytorch",
+        "pytorch",
+        "PytorchFormat",
+        (".pt", ".pth", ".bin", ".ckpt", ".th", ".pkl", ".tar"),
+    ),
+    BuiltIn("numpy", "numpy_files", "NumpyFormat", (".npy", ".npz")),
+    BuiltIn("gguf", "gguf", "GgufFormat", (".gguf",)),
+    BuiltIn("hdf5", "hdf5", "Hdf5Format", (".h5", ".hdf5", ".hdf", ".he5")),
+    BuiltIn("onnx", "onnx", "OnnxFormat", (".onnx",)),
+    BuiltIn("llama2c", "llama2c", "Llama2cFormat", (".bin",)),
 )
+_PYTORCH = "pytorch"
+_DISTRIBUTED = (".metadata", ".distcp")
+"""How the names of files in a distributed checkpoint end."""
+
+
+@cache
+def _made(module: str, reader: str) -> ModelFormat:
+    made: ModelFormat = getattr(import_module(f"ruda.store.formats.{module}"), reader)()
+    return made
 
 
 def available_formats() -> tuple[ModelFormat, ...]:
@@ -52,12 +76,19 @@ def available_formats() -> tuple[ModelFormat, ...]:
 
     One that fails to load is left out with a warning. Raises SettingError if two share a name.
     """
-    found = BUILT_IN + _foreign()
+    found = (*(each.format() for each in BUILT_IN), *_foreign())
     names = [each.name for each in found]
     for name in names:
         if names.count(name) > 1:
             raise SettingError(f"two formats are called {name!r}; uninstall one of them")
     return found
+
+
+def entry_points(*, group: str) -> Iterable[Any]:
+    """What other distributions register; importing what finds it takes longer than most files."""
+    from importlib import metadata
+
+    return metadata.entry_points(group=group)
 
 
 @cache
@@ -97,9 +128,12 @@ def open_store(
 
 
 def _open_place(place: Place, top_level_key: str | None, monitor: Monitor) -> TensorIndex:
-    folder = is_distributed(place)
-    if folder is not None:
-        return open_distributed(folder, monitor=monitor)
+    if isinstance(place, Path) and (place.is_dir() or place.name.endswith(_DISTRIBUTED)):
+        from ruda.store.formats.distributed import is_distributed, open_distributed
+
+        folder = is_distributed(place)
+        if folder is not None:
+            return open_distributed(folder, monitor=monitor)
     if isinstance(place, Path) and place.is_dir():
         place = weights_in(place)
     listed = index_of(place)
@@ -132,14 +166,13 @@ def _open(file: ByteFile, top_level_key: str | None, monitor: Monitor) -> Tensor
             path=path,
         )
     chosen = _choose(file.read_at(0, min(HEAD_BYTES, file.size)), path)
-    if top_level_key is not None and not isinstance(chosen, PytorchFormat):
+    if top_level_key is not None and chosen.name != _PYTORCH:
         raise SettingError(
             f"{path}: a top-level key belongs to a PyTorch checkpoint, and this is a {chosen.title}"
         )
-    if isinstance(chosen, PytorchFormat):
-        return chosen.open_bytes(file, top_level_key=top_level_key, monitor=monitor)
     if (read := getattr(chosen, "open_bytes", None)) is not None:
-        index: TensorIndex = read(file, monitor=monitor)
+        more = {} if top_level_key is None else {"top_level_key": top_level_key}
+        index: TensorIndex = read(file, monitor=monitor, **more)
         return index
     if isinstance(path, Path):
         file.close()
@@ -150,8 +183,12 @@ def _open(file: ByteFile, top_level_key: str | None, monitor: Monitor) -> Tensor
 
 
 def _choose(head: bytes, path: Place) -> ModelFormat:
-    formats = available_formats()
+    """The first format that knows the first bytes, of those that know the suffix if there are."""
     shown = path if isinstance(path, Path) else Path(path.name)
+    for likely in BUILT_IN:
+        if path.suffix.lower() in likely.suffixes and likely.format().matches(head, shown):
+            return likely.format()
+    formats = available_formats()
     fitting = [each for each in formats if each.matches(head, shown)]
     if fitting:
         by_suffix = [each for each in fitting if path.suffix.lower() in each.suffixes]
@@ -160,7 +197,7 @@ def _choose(head: bytes, path: Place) -> ModelFormat:
     if what is not None:
         raise UnknownFormatError(what, path=path)
     named = next((each for each in formats if path.suffix.lower() in each.suffixes), None)
-    if _is_text(head) and (named is None or named.name != PytorchFormat.name):
+    if _is_text(head) and (named is None or named.name != _PYTORCH):
         raise UnknownFormatError(
             f"is a text file that begins with {head[:40].decode()!r}, not the weights", path=path
         )

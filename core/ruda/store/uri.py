@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
-from urllib.request import url2pathname
 
 from ruda.errors import FileAccessError
 
@@ -89,6 +88,8 @@ def place_of(words: Path | Uri | str) -> Place:
     if found is None:
         return Path(words)
     if found["scheme"].lower() == "file":
+        from urllib.request import url2pathname  # brings a whole client for the web
+
         parts = urlsplit(words)
         host = "" if parts.netloc in ("", "localhost") else f"//{parts.netloc}"
         return Path(url2pathname(host + parts.path))

@@ -1,11 +1,15 @@
 """Opening by content, and saying what a file is where it is none."""
 
 import os
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import ruda
 from ruda.errors import FileAccessError, SettingError, UnknownFormatError
 from ruda.store import ModelFormat, available_formats, open_store, opening
 from ruda.testing.file_bytes import rudapack_bytes, safetensors_bytes, torch_zip_bytes
@@ -136,3 +140,30 @@ def test_two_formats_of_one_name_are_refused(monkeypatch):
     points(monkeypatch, _Point("twin", Twin()))
     with pytest.raises(SettingError, match=r"two formats are called 'pytorch'"):
         available_formats()
+
+
+def test_the_table_of_formats_says_what_their_readers_say():
+    for listed, reader in zip(opening.BUILT_IN, available_formats(), strict=False):
+        assert (listed.name, listed.suffixes) == (reader.name, reader.suffixes)
+
+
+def test_opening_a_file_imports_the_readers_that_it_needs(tmp_path):
+    path = tmp_path / "m.safetensors"
+    path.write_bytes(b"\x02" + bytes(7) + b"{}")
+    places = [*sys.path, str(Path(ruda.__file__).parents[1])]
+    code = (
+        f"import sys; sys.path[:] = {places!r}; "
+        "from ruda.store import open_store; open_store(sys.argv[1]).close(); "
+        "print(sorted(m for m in sys.modules if m.startswith('ruda.store.formats.')))"
+        "; print([m for m in ('importlib.metadata', 'http.client', 'ssl') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code, str(path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines() == [
+        "['ruda.store.formats.safetensors', 'ruda.store.formats.sharded']",
+        "[]",
+    ]
