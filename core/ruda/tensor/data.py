@@ -61,9 +61,9 @@ class TensorData:
     def of(cls, values: Nested | Array, dtype: DType | None = None) -> TensorData:
         """Values from nested sequences or an ndarray, copied.
 
-        Without ``dtype`` an ndarray keeps its own, floats become f32, integers i32 and booleans
-        bool. With it, values are cast; raises DTypeError if one does not fit, ShapeError if
-        the sequences are ragged.
+        Without ``dtype`` an ndarray keeps its own, floats become f32, integers i32, booleans bool
+        and complex numbers c64. With it, values are cast; raises DTypeError if one does not fit,
+        ShapeError if the sequences are ragged.
         """
         if isinstance(values, np.ndarray | np.generic):
             array = np.array(values, dtype=values.dtype.newbyteorder("="), order="C")
@@ -209,7 +209,7 @@ def _from_nested(values: Nested) -> tuple[Array, DType]:
         raise ShapeError(f"nested values do not form a tensor: {error}") from None
     if array.size == 0:
         array = array.astype(np.float64)
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biufc":
         raise DTypeError(f"nested values are numbers or booleans, got NumPy dtype {array.dtype}")
     return array, DType.from_numpy(array.dtype)
 
@@ -217,6 +217,8 @@ def _from_nested(values: Nested) -> tuple[Array, DType]:
 def _default_dtype(source: DType) -> DType:
     if source is DType.BOOL:
         return source
+    if source is DType.C128:
+        return DType.C64
     return DEFAULT_FLOAT if source.is_float else DEFAULT_INT
 
 

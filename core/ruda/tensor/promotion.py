@@ -3,7 +3,8 @@
 Within a kind the wider type wins and mixed signs go to the next wider signed type (the Array API
 rules). Across kinds the float wins whatever the integer's width, so that f32 with i64 stays f32.
 bf16 with f16 is f32, the narrowest type that holds both. Python scalars are weak: they take the
-tensor's dtype. What the table does not list is refused, never guessed.
+tensor's dtype. Complex numbers pass through: they promote with floats of their precision, and
+NumPy computes with them. What the table does not list is refused, never guessed.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from ruda.errors import DTypeError
 from ruda.tensor.dtype import DType, Kind
 
-Scalar = bool | int | float
+Scalar = bool | int | float | complex
 
 DEFAULT_FLOAT = DType.F32
 DEFAULT_INT = DType.I32
@@ -21,7 +22,8 @@ DEFAULT_INT = DType.I32
 _FLOATS = (DType.F16, DType.BF16, DType.F32, DType.F64)
 _SIGNED = (DType.I8, DType.I16, DType.I32, DType.I64)
 _UNSIGNED = (DType.U8, DType.U16, DType.U32, DType.U64)
-_COMPUTABLE = frozenset((*_FLOATS, *_SIGNED, *_UNSIGNED, DType.BOOL))
+_COMPLEX = (DType.C64, DType.C128)
+_COMPUTABLE = frozenset((*_FLOATS, *_SIGNED, *_UNSIGNED, *_COMPLEX, DType.BOOL))
 _HALVES = frozenset((DType.F16, DType.BF16))
 
 
@@ -40,6 +42,8 @@ def _join(a: DType, b: DType) -> DType | None:
         return a
     if a is DType.BOOL or b is DType.BOOL:
         return b if a is DType.BOOL else a
+    if a in _COMPLEX or b in _COMPLEX:
+        return DType.C128 if {a, b} & {DType.C128, DType.F64} else DType.C64
     if a.is_float and b.is_float:
         if a in _HALVES and b in _HALVES:
             return DType.F32
@@ -80,14 +84,17 @@ def promote_scalar(operation: str, dtype: DType, value: Scalar) -> DType:
     """Dtype of the result of an operation on a tensor and a Python number.
 
     The tensor decides, except where its kind cannot hold the number: an integer or bool tensor
-    with a float gives f32, a bool tensor with an int gives i32. Raises DTypeError for a number
+    with a float gives f32, a bool tensor with an int gives i32, a real tensor with a complex
+    number the complex dtype of its precision. Raises DTypeError for a number
     outside the range of that dtype and for values that are no plain numbers.
     """
     require_computable(operation, dtype)
-    if not isinstance(value, bool | int | float):
+    if not isinstance(value, bool | int | float | complex):
         raise DTypeError(f"{operation}: {type(value).__name__} is not a number or a tensor")
     result = dtype
-    if isinstance(value, float) and not dtype.is_float:
+    if isinstance(value, complex):
+        result = _join(dtype, DType.C64) or dtype
+    elif isinstance(value, float) and not dtype.is_float and dtype not in _COMPLEX:
         result = DEFAULT_FLOAT
     elif not isinstance(value, bool) and dtype is DType.BOOL:
         result = DEFAULT_INT
@@ -102,16 +109,39 @@ def require_float(operation: str, dtype: DType) -> None:
         raise DTypeError(f"{operation}: needs a float dtype, got {dtype}; cast it to f32 first")
 
 
+def require_real(operation: str, dtype: DType) -> None:
+    """Raise DTypeError for complex dtypes, which have no order, and for storage-only ones."""
+    require_computable(operation, dtype)
+    if dtype in _COMPLEX:
+        raise DTypeError(f"{operation}: {dtype} numbers have no order; use their real part")
+
+
+def require_integer(operation: str, dtype: DType, *, or_bool: bool = False) -> None:
+    """Raise DTypeError unless the dtype is an integer, or bool where that is allowed."""
+    require_computable(operation, dtype)
+    if not dtype.is_integer and not (or_bool and dtype is DType.BOOL):
+        kinds = "an integer or bool dtype" if or_bool else "an integer dtype"
+        raise DTypeError(f"{operation}: needs {kinds}, got {dtype}")
+
+
+def require_inexact(operation: str, dtype: DType) -> None:
+    """Raise DTypeError unless the dtype is a float or complex that can be computed with."""
+    if dtype not in _COMPLEX:
+        require_float(operation, dtype)
+
+
 def accumulator(dtype: DType) -> DType:
     """Dtype that sums of this one are added up in: f32 for halves, i64 or u64 for integers."""
     if dtype in _HALVES:
         return DType.F32
-    if dtype.is_float:
+    if dtype.is_float or dtype in _COMPLEX:
         return dtype
     return DType.U64 if dtype.kind is Kind.UINT else DType.I64
 
 
 def _require_in_range(operation: str, dtype: DType, value: Scalar) -> None:
+    if isinstance(value, complex):
+        return
     if dtype.is_integer:
         info = np.iinfo(dtype.numpy)
         if not info.min <= value <= info.max:

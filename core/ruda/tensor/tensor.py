@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import EllipsisType
-from typing import Any, TypeAlias
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from ruda.errors import DTypeError, ShapeError
-from ruda.tensor import operations
+from ruda.tensor import exchange
 from ruda.tensor.data import Nested, TensorData
 from ruda.tensor.device import HostDevice
 from ruda.tensor.distribution import Distribution
 from ruda.tensor.dtype import DType
+from ruda.tensor.methods.arithmetic import Elementwise, Operators
+from ruda.tensor.methods.indexing import Indexing
+from ruda.tensor.methods.linear import Activating, Linear
+from ruda.tensor.methods.reducing import Ordering, Reducing
+from ruda.tensor.methods.shaping import Shaping
+from ruda.tensor.operations import shaping
+from ruda.tensor.operations.operands import recast
 from ruda.tensor.promotion import DEFAULT_FLOAT, Scalar
 
 Array = np.ndarray[Any, Any]
-
-Index: TypeAlias = int | slice | EllipsisType | None
-"""One part of a basic index."""
 
 HOST = HostDevice()
 
@@ -27,17 +31,17 @@ HOST = HostDevice()
 _COMPUTED_AS = {DType.FLEX32: DType.F32, DType.BOOL_U32: DType.BOOL}
 
 
-class Tensor:
+class Tensor(Operators, Elementwise, Shaping, Indexing, Reducing, Ordering, Linear, Activating):
     """An immutable array with a dtype. Operations return new tensors, which may share memory.
 
     ``flex32`` values are held as f32 and a 32-bit bool as bool; packed and quantized dtypes have
-    no tensor, only ``TensorData``. Safe to use from several threads.
+    no tensor, only ``TensorData``. Safe to use from several threads, as long as none assigns to
+    elements (``t[i] = v`` gives this one object a changed copy of its values). Methods have RUDA's
+    names; ``ruda.tensor.xp`` has those of the Array API standard.
     """
 
-    __slots__ = ("_array",)
+    __slots__ = ()
     __array_ufunc__ = None  # NumPy must not take over ``ndarray + tensor``
-
-    _array: Array
 
     def __init__(self, array: Array) -> None:
         """Wrap an array without a copy; the caller must not write to it afterwards.
@@ -109,12 +113,12 @@ class Tensor:
     @staticmethod
     def cat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
         """Join along an existing axis; dtypes promote."""
-        return _wrap(operations.concatenate([t._array for t in tensors], axis))
+        return _wrap(shaping.concatenate([t._array for t in tensors], axis))
 
     @staticmethod
     def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
         """Join tensors of one shape along a new axis; dtypes promote."""
-        return _wrap(operations.stack([t._array for t in tensors], axis))
+        return _wrap(shaping.stack([t._array for t in tensors], axis))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -131,8 +135,18 @@ class Tensor:
         return self._array.ndim
 
     @property
+    def ndim(self) -> int:
+        """Number of axes, under the standard's name."""
+        return self._array.ndim
+
+    @property
     def numel(self) -> int:
         """Number of elements; 1 for a scalar."""
+        return self._array.size
+
+    @property
+    def size(self) -> int:
+        """Number of elements, under the standard's name."""
         return self._array.size
 
     @property
@@ -144,6 +158,12 @@ class Tensor:
     def device(self) -> HostDevice:
         """Where it lives: always the host."""
         return HOST
+
+    def to_device(self, device: HostDevice, /, *, stream: None = None) -> Tensor:
+        """Itself: there is one device. Raises DTypeError for anything that is no device of ours."""
+        if not isinstance(device, HostDevice) or stream is not None:
+            raise DTypeError(f"to_device: the only device is {HOST} and it has no streams")
+        return self
 
     def numpy(self) -> Array:
         """A read-only view; bf16 and fp8 come as ml_dtypes arrays."""
@@ -171,7 +191,7 @@ class Tensor:
 
         ``ruda.tensor.cast`` counts what is lost. Raises DTypeError where there is no conversion.
         """
-        return _wrap(operations.recast(self._array, _COMPUTED_AS.get(dtype, dtype)))
+        return _wrap(recast(self._array, _COMPUTED_AS.get(dtype, dtype)))
 
     def __repr__(self) -> str:
         text = np.array2string(self._array, threshold=64, edgeitems=3, separator=", ")
@@ -184,121 +204,58 @@ class Tensor:
             return np.array(self._array, dtype=dtype, copy=True)
         return self.numpy()
 
-    def __len__(self) -> int:
-        if not self._array.ndim:
-            raise ShapeError("len: a scalar has no first axis")
-        return len(self._array)
-
     def __bool__(self) -> bool:
         return bool(self.item())
 
-    def __getitem__(self, index: Index | tuple[Index, ...]) -> Tensor:
-        """Integers, slices, ``...`` and None. A view. Raises ShapeError outside the shape."""
-        parts = index if isinstance(index, tuple) else (index,)
-        for part in parts:
-            if isinstance(part, bool) or not isinstance(part, int | slice | EllipsisType | None):
-                raise DTypeError(
-                    f"index: {type(part).__name__} is not an integer, slice, ... or None"
-                )
-        try:
-            return _wrap(np.asarray(self._array[parts]))
-        except IndexError as error:
-            raise ShapeError(f"index: shape {list(self.shape)}: {error}") from None
+    def __int__(self) -> int:
+        return int(self._real_item("int"))
 
-    def __add__(self, other: Tensor | Scalar) -> Tensor:
-        return _wrap(operations.add(self._array, _operand("add", other)))
+    def __float__(self) -> float:
+        return float(self._real_item("float"))
 
-    def __radd__(self, other: Scalar) -> Tensor:
-        return _wrap(operations.add(_operand("add", other), self._array))
+    def __complex__(self) -> complex:
+        return complex(self.item())
 
-    def __sub__(self, other: Tensor | Scalar) -> Tensor:
-        return _wrap(operations.subtract(self._array, _operand("subtract", other)))
+    def __index__(self) -> int:
+        if not self.dtype.is_integer or self._array.ndim:
+            raise DTypeError(
+                f"index: a tensor of {self.dtype} and shape {list(self.shape)} is no integer"
+            )
+        return int(self._array.item())
 
-    def __rsub__(self, other: Scalar) -> Tensor:
-        return _wrap(operations.subtract(_operand("subtract", other), self._array))
+    def _real_item(self, name: str) -> bool | int | float:
+        value = self.item()
+        if isinstance(value, complex):
+            raise DTypeError(f"{name}: {self.dtype} numbers are no real numbers")
+        return value
 
-    def __mul__(self, other: Tensor | Scalar) -> Tensor:
-        return _wrap(operations.multiply(self._array, _operand("multiply", other)))
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
+        """``ruda.tensor.xp``. Raises SettingError for a version of the standard that it is not."""
+        from ruda.tensor import xp
 
-    def __rmul__(self, other: Scalar) -> Tensor:
-        return _wrap(operations.multiply(_operand("multiply", other), self._array))
+        return xp.namespace(api_version)
 
-    def __truediv__(self, other: Tensor | Scalar) -> Tensor:
-        return _wrap(operations.divide(self._array, _operand("divide", other)))
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """(1, 0): main memory, as DLPack numbers it."""
+        return (1, 0)
 
-    def __rtruediv__(self, other: Scalar) -> Tensor:
-        return _wrap(operations.divide(_operand("divide", other), self._array))
+    def __dlpack__(
+        self,
+        *,
+        stream: None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A capsule for other libraries: a read-only view, or a copy where none can be promised.
 
-    def __neg__(self) -> Tensor:
-        return _wrap(operations.negative(self._array))
-
-    def __matmul__(self, other: Tensor) -> Tensor:
-        return self.matmul(other)
-
-    def matmul(self, other: Tensor) -> Tensor:
-        """Matrix product on the last two axes: (…, n, k) @ (…, k, m) → (…, n, m)."""
-        if not isinstance(other, Tensor):
-            raise DTypeError(f"matmul: {type(other).__name__} is not a tensor")
-        return _wrap(operations.matmul(self._array, other._array))
-
-    def equal(self, other: Tensor | Scalar) -> Tensor:
-        """Bool tensor: where values are equal. NaN equals nothing."""
-        return _wrap(operations.equal(self._array, _operand("equal", other)))
-
-    def relu(self) -> Tensor:
-        """Negative values become 0; NaN stays NaN."""
-        return _wrap(operations.relu(self._array))
-
-    def softmax(self, axis: int = -1) -> Tensor:
-        """exp(x) / Σ exp(x) along an axis."""
-        return _wrap(operations.softmax(self._array, axis))
-
-    def log_softmax(self, axis: int = -1) -> Tensor:
-        """Logarithm of the softmax, without underflow."""
-        return _wrap(operations.log_softmax(self._array, axis))
-
-    def sum(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-        """Sum over one axis or all; halves add up in f32, integers in i64."""
-        return _wrap(operations.total(self._array, axis, keepdims=keepdims))
-
-    def mean(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-        """Mean over one axis or all; of integers as f32."""
-        return _wrap(operations.mean(self._array, axis, keepdims=keepdims))
-
-    def max(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-        """Largest value over one axis or all; NaN wins."""
-        return _wrap(operations.maximum(self._array, axis, keepdims=keepdims))
-
-    def min(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-        """Smallest value over one axis or all; NaN wins."""
-        return _wrap(operations.minimum(self._array, axis, keepdims=keepdims))
-
-    def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-        """Position of the first largest value, as i64."""
-        return _wrap(operations.argmax(self._array, axis, keepdims=keepdims))
-
-    def reshape(self, *shape: int | Sequence[int]) -> Tensor:
-        """The same values under another shape, as ``reshape(2, -1)`` or ``reshape((2, -1))``."""
-        sizes: list[int] = []
-        for part in shape:
-            sizes.extend([part] if isinstance(part, int) else part)
-        return _wrap(operations.reshape(self._array, sizes))
-
-    def flatten(self, start: int = 0, end: int = -1) -> Tensor:
-        """Join the axes from ``start`` to ``end``, both included, into one."""
-        return _wrap(operations.flatten(self._array, start, end))
-
-    def transpose(self) -> Tensor:
-        """The last two axes exchanged; a view."""
-        return self.swap_dims(-1, -2)
-
-    def swap_dims(self, first: int, second: int) -> Tensor:
-        """Two axes exchanged; a view."""
-        return _wrap(operations.swap_axes(self._array, first, second))
-
-    def unsqueeze(self, axis: int = 0) -> Tensor:
-        """A new axis of size 1 at this position; a view."""
-        return _wrap(operations.unsqueeze(self._array, axis))
+        Consumers before DLPack 1.0 cannot be told that memory is read-only and get a copy. Raises
+        DTypeError for bf16 and fp8, which NumPy cannot hand out; BufferError where ``copy=False``
+        cannot be kept.
+        """
+        return exchange.capsule(
+            self._array, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
 
 
 def _wrap(array: Array) -> Tensor:
@@ -306,14 +263,3 @@ def _wrap(array: Array) -> Tensor:
     tensor = Tensor.__new__(Tensor)
     tensor._array = array
     return tensor
-
-
-def _operand(name: str, value: Tensor | Scalar) -> Array | Scalar:
-    if isinstance(value, Tensor):
-        return value._array
-    if isinstance(value, bool | int | float) and not isinstance(value, np.generic):
-        return value
-    raise DTypeError(
-        f"{name}: {type(value).__name__} is not a tensor or a Python number; "
-        f"wrap arrays with Tensor.from_data"
-    )

@@ -16,6 +16,10 @@ PAIRS = [
     pytest.param(F16, BF16, F32, id="the two halves"),
     pytest.param(BF16, F32, F32, id="half and single"),
     pytest.param(F32, F64, F64, id="single and double"),
+    pytest.param(DType.C64, F32, DType.C64, id="complex and single"),
+    pytest.param(DType.C64, F64, DType.C128, id="complex and double"),
+    pytest.param(DType.C64, DType.I64, DType.C64, id="complex and integer"),
+    pytest.param(DType.C128, F16, DType.C128, id="wide complex and half"),
     pytest.param(DType.BOOL, DType.U8, DType.U8, id="bool and integer"),
     pytest.param(DType.BOOL, F16, F16, id="bool and float"),
     pytest.param(DType.I8, DType.I32, DType.I32, id="signed widths"),
@@ -52,7 +56,7 @@ def test_integers_follow_numpy():
 REFUSED = [
     pytest.param(DType.U64, DType.I8, "add: no integer holds both u64 and i8", id="u64 and signed"),
     pytest.param(DType.F8_E5M2, F32, "add: f8_e5m2 is for storage only; cast it", id="fp8"),
-    pytest.param(DType.C64, DType.C64, "add: c64 is for storage only", id="complex"),
+    pytest.param(DType.C32, F32, "add: c32 is for storage only", id="complex halves"),
     pytest.param(F32, DType.QFLOAT, "add: qfloat is for storage only", id="quantized"),
 ]
 
@@ -83,7 +87,7 @@ BAD_SCALARS = [
     pytest.param(DType.U8, -1, r"multiply: -1 does not fit u8 \(0 to 255\)", id="negative"),
     pytest.param(DType.I8, 128, r"multiply: 128 does not fit i8", id="too large"),
     pytest.param(DType.F16, 1e6, r"multiply: 1000000.0 does not fit f16", id="half overflow"),
-    pytest.param(DType.F32, 1j, r"multiply: complex is not a tensor or a Python", id="complex"),
+    pytest.param(DType.F32, "1", r"multiply: str is not a tensor or a Python", id="text"),
     pytest.param(DType.F32, np.ones(2), r"multiply: ndarray is not a tensor", id="array"),
 ]
 

@@ -1,0 +1,61 @@
+"""DLPack: memory shared with other array libraries, both ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ruda.errors import DTypeError
+from ruda.tensor.dtype import DType
+
+Array = np.ndarray[Any, Any]
+
+_CPU = (1, 0)
+_FIRST_FOREIGN = 256
+"""NumPy numbers the types that others register from here; it cannot hand those out."""
+
+
+def capsule(
+    array: Array,
+    *,
+    stream: None,
+    max_version: tuple[int, int] | None,
+    dl_device: tuple[int, int] | None,
+    copy: bool | None,
+) -> Any:
+    """The capsule of a tensor's array; see ``Tensor.__dlpack__``."""
+    if array.dtype.num >= _FIRST_FOREIGN:
+        dtype = DType.from_numpy(array.dtype)
+        raise DTypeError(
+            f"DLPack: NumPy cannot hand out {dtype}; pass numpy().view of an unsigned integer of "
+            f"its width, or cast to f32"
+        )
+    if stream is not None or dl_device not in (None, _CPU):
+        raise BufferError("DLPack: a tensor of Ruda lies in main memory, which has no streams")
+    told = max_version is not None and tuple(max_version) >= (1, 0)
+    if copy or not told:
+        if copy is False:
+            raise BufferError("DLPack: without version 1.0 read-only memory needs a copy")
+        return array.copy().__dlpack__(max_version=max_version) if told else _legacy(array)
+    view = array.view()
+    view.flags.writeable = False
+    return view.__dlpack__(max_version=max_version)
+
+
+def _legacy(array: Array) -> Any:
+    return array.copy().__dlpack__()
+
+
+def array_of(other: Any, *, copy: bool | None) -> Array:
+    """The array of an object with ``__dlpack__``; shares memory unless ``copy`` is True.
+
+    Raises DTypeError for a dtype that NumPy does not read (bf16 among them), BufferError where
+    ``copy=False`` cannot be kept or the memory is not in reach.
+    """
+    try:
+        array = np.from_dlpack(other, copy=copy)
+    except RuntimeError as error:
+        raise DTypeError(f"from_dlpack: {error}; cast it there first, or pass its bits") from None
+    DType.from_numpy(array.dtype)
+    return array

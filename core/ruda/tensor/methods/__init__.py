@@ -1,0 +1,1 @@
+"""What a Tensor can do, in rooms by kind; ``ruda.tensor.Tensor`` inherits them all."""

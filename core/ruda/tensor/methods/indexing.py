@@ -1,0 +1,129 @@
+"""Reading elements by index, and tensors in which some elements are replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import EllipsisType
+from typing import Self, TypeAlias
+
+import numpy as np
+
+from ruda.errors import ShapeError
+from ruda.tensor.methods.held import Held, Number, operand, tensor_array
+from ruda.tensor.operations import elementwise, indexing
+from ruda.tensor.operations.operands import Array, check_broadcast, normalise_axis
+
+Index: TypeAlias = int | slice | EllipsisType | Held | None
+"""One part of an index; a tensor of integers or of bool (a mask) picks elements one by one."""
+
+
+class Indexing(Held):
+    """Reading and replacing. Only ``t[i] = v`` changes a tensor, by giving it a new array."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Index | tuple[Index, ...]) -> Self:
+        """A view for integers, slices, ``...`` and None; a copy for masks and integer tensors.
+
+        Raises IndexRangeError outside the shape.
+        """
+        return self._new(indexing.pick(self._array, _parts(index)))
+
+    def __setitem__(self, index: Index | tuple[Index, ...], value: Self | Number) -> None:
+        """This tensor gets a changed copy of its values; views and copies of it keep theirs."""
+        self._array = indexing.replace(self._array, _parts(index), operand("index", value))
+
+    def __len__(self) -> int:
+        if not self._array.ndim:
+            raise ShapeError("len: a scalar has no first axis")
+        return len(self._array)
+
+    def __iter__(self) -> Iterator[Self]:
+        if not self._array.ndim:
+            raise ShapeError("iter: a scalar has no first axis")
+        return (self._new(np.asarray(part)) for part in self._array)
+
+    def slice_assign(self, index: Index | tuple[Index, ...], value: Self | Number) -> Self:
+        """A tensor in which the elements that the index names are ``value``, which broadcasts."""
+        return self._new(indexing.replace(self._array, _parts(index), operand("index", value)))
+
+    def slice_fill(self, index: Index | tuple[Index, ...], value: Number) -> Self:
+        """A tensor in which the elements that the index names are this number."""
+        return self.slice_assign(index, value)
+
+    def slice_dim(self, axis: int, start: int | None, stop: int | None, step: int = 1) -> Self:
+        """``start:stop:step`` of one axis; a view."""
+        place = normalise_axis("slice_dim", self._array, axis)
+        parts = (slice(None),) * place + (slice(start, stop, step),)
+        return self._new(indexing.pick(self._array, parts))
+
+    def select(self, axis: int, indices: Self) -> Self:
+        """Slices of an axis in the order of an index vector."""
+        places = tensor_array("select", indices)
+        if places.ndim != 1:
+            raise ShapeError(f"select: shape {list(places.shape)} is not an index vector")
+        return self._new(indexing.take(self._array, places, axis))
+
+    def select_assign(self, axis: int, indices: Self, values: Self) -> Self:
+        """A tensor to whose slices of an axis others are added; doubled indices add up."""
+        place = normalise_axis("select_assign", self._array, axis)
+        places = tensor_array("select_assign", indices)
+        indexing.check_indices("select_assign", places, self._array.shape[place])
+        return self._new(
+            indexing.added(self._array, (slice(None),) * place + (places,), values._array)
+        )
+
+    def take(self, indices: Self, axis: int | None = None) -> Self:
+        """Slices of an axis; the shape of the indices takes the place of the axis."""
+        return self._new(indexing.take(self._array, tensor_array("take", indices), axis))
+
+    def gather(self, axis: int, indices: Self) -> Self:
+        """For each place of ``indices`` the element that it names on this axis."""
+        return self._new(indexing.gather(self._array, tensor_array("gather", indices), axis))
+
+    def scatter(self, axis: int, indices: Self, values: Self, *, update: str = "add") -> Self:
+        """A tensor in which ``values`` go where the indices say on this axis.
+
+        ``update``: ``add``, ``assign`` (the last one wins), ``mul``, ``min`` or ``max``. Raises
+        SettingError for another one, IndexRangeError outside the axis.
+        """
+        places = tensor_array("scatter", indices)
+        return self._new(
+            indexing.scatter(self._array, places, tensor_array("scatter", values), axis, update)
+        )
+
+    def mask_where(self, mask: Self, values: Self | Number) -> Self:
+        """``values`` where the mask is True, this tensor elsewhere."""
+        return self._new(
+            elementwise.select(
+                tensor_array("mask_where", mask), operand("mask_where", values), self._array
+            )
+        )
+
+    def mask_fill(self, mask: Self, value: Number) -> Self:
+        """This number where the mask is True, this tensor elsewhere."""
+        return self.mask_where(mask, value)
+
+    def mask_select(self, mask: Self) -> Self:
+        """The elements where the mask, which broadcasts, is True, as a vector."""
+        shown = tensor_array("mask_select", mask)
+        check_broadcast("mask_select", self._array.shape, shown.shape)
+        own, where = np.broadcast_arrays(self._array, shown)
+        return self._new(indexing.pick(own, (where,)))
+
+    def nonzero(self) -> list[Self]:
+        """For each axis the i64 indices of the values other than 0."""
+        return [self._new(one) for one in indexing.nonzero(self._array)]
+
+    def argwhere(self) -> Self:
+        """Places of the values other than 0: [found, axes] as i64."""
+        return self._new(np.argwhere(self._array != 0).astype(np.int64))
+
+
+def _parts(index: Index | tuple[Index, ...]) -> tuple[indexing.Part, ...]:
+    parts = index if isinstance(index, tuple) else (index,)
+    return tuple(_array_of(part) if isinstance(part, Held) else part for part in parts)
+
+
+def _array_of(part: Held) -> Array:
+    return part._array

@@ -1,0 +1,133 @@
+"""The same values under another shape, order or extent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+from ruda.errors import ShapeError
+from ruda.tensor.methods.held import Held
+from ruda.tensor.operations import shaping
+from ruda.tensor.operations.operands import Axes, normalise_axis
+
+
+class Shaping(Held):
+    """Views wherever memory allows: no method here computes a value."""
+
+    __slots__ = ()
+
+    @property
+    def T(self) -> Self:
+        """The transpose of a matrix; a view. Raises ShapeError unless the rank is 2."""
+        if self._array.ndim != 2:
+            raise ShapeError(
+                f"T: shape {list(self._array.shape)} is not a matrix; use mT, or permute"
+            )
+        return self._new(self._array.T)
+
+    @property
+    def mT(self) -> Self:
+        """The last two axes exchanged; a view."""
+        return self.transpose()
+
+    def transpose(self) -> Self:
+        """The last two axes exchanged; a view."""
+        return self._new(shaping.transpose_matrices(self._array))
+
+    def swap_dims(self, first: int, second: int) -> Self:
+        """Two axes exchanged; a view."""
+        return self._new(shaping.swap_axes(self._array, first, second))
+
+    def permute(self, *order: int | Sequence[int]) -> Self:
+        """The axes in this order, as ``permute(1, 0)`` or ``permute((1, 0))``; a view."""
+        return self._new(shaping.permute(self._array, _flat(order)))
+
+    def movedim(self, source: Axes, target: Axes) -> Self:
+        """Axes taken to other places, the rest in their order; a view."""
+        return self._new(shaping.move_axes(self._array, source, target))
+
+    def reshape(self, *shape: int | Sequence[int]) -> Self:
+        """The same values under another shape, as ``reshape(2, -1)`` or ``reshape((2, -1))``."""
+        return self._new(shaping.reshape(self._array, _flat(shape)))
+
+    def flatten(self, start: int = 0, end: int = -1) -> Self:
+        """Join the axes from ``start`` to ``end``, both included, into one."""
+        return self._new(shaping.flatten(self._array, start, end))
+
+    def unsqueeze(self, axis: int = 0) -> Self:
+        """A new axis of size 1 at this position; a view."""
+        return self._new(shaping.unsqueeze(self._array, axis))
+
+    def squeeze(self, axis: Axes = None) -> Self:
+        """Without these axes of size 1, or all such; a view."""
+        return self._new(shaping.squeeze(self._array, axis))
+
+    def expand(self, *shape: int | Sequence[int]) -> Self:
+        """Repeated along axes of size 1 and new ones in front, without memory; -1 keeps a size."""
+        return self._new(shaping.expand(self._array, _flat(shape)))
+
+    def repeat(self, *times: int | Sequence[int]) -> Self:
+        """The whole laid side by side: so many copies along each axis, new axes in front."""
+        return self._new(shaping.tile(self._array, _flat(times)))
+
+    def repeat_dim(self, axis: int, times: int) -> Self:
+        """The whole laid side by side along one axis."""
+        rank = self._array.ndim
+        place = normalise_axis("repeat_dim", self._array, axis)
+        return self._new(
+            shaping.tile(self._array, [times if i == place else 1 for i in range(rank)])
+        )
+
+    def flip(self, axis: Axes = None) -> Self:
+        """In reverse along these axes, or all; a view."""
+        return self._new(shaping.flip(self._array, axis))
+
+    def roll(self, shift: int | Sequence[int], axis: Axes = None) -> Self:
+        """Shifted along axes: what leaves at one end enters at the other."""
+        return self._new(shaping.roll(self._array, shift, axis))
+
+    def narrow(self, axis: int, start: int, length: int) -> Self:
+        """``length`` elements of an axis from ``start`` on; a view."""
+        return self._new(shaping.narrow(self._array, axis, start, length))
+
+    def split(self, size: int | Sequence[int], axis: int = 0) -> list[Self]:
+        """Consecutive parts of ``size`` (the last may be smaller), or of these sizes; views."""
+        place = normalise_axis("split", self._array, axis)
+        whole = self._array.shape[place]
+        if isinstance(size, int):
+            if size < 1:
+                raise ShapeError(f"split: parts of {size} elements are none")
+            size = [min(size, whole - start) for start in range(0, whole, size)]
+        return [self._new(part) for part in shaping.split(self._array, size, place)]
+
+    def chunk(self, count: int, axis: int = 0) -> list[Self]:
+        """At most ``count`` parts of equal size, the last may be smaller; views."""
+        place = normalise_axis("chunk", self._array, axis)
+        if count < 1:
+            raise ShapeError(f"chunk: {count} parts are none")
+        whole = self._array.shape[place]
+        return self.split(max(1, -(-whole // count)), place) if whole else [self]
+
+    def unbind(self, axis: int = 0) -> list[Self]:
+        """The slices along an axis, without it; views."""
+        return [self._new(part) for part in shaping.unstack(self._array, axis)]
+
+    def unfold(self, axis: int, size: int, step: int = 1) -> Self:
+        """Windows of an axis, each ``step`` further, as a new last axis of ``size``; a view."""
+        return self._new(shaping.windows(self._array, axis, size, step))
+
+    def triu(self, diagonal: int = 0) -> Self:
+        """Matrices with zeros below the diagonal, which ``diagonal`` moves up."""
+        return self._new(shaping.triangle(self._array, diagonal, upper=True))
+
+    def tril(self, diagonal: int = 0) -> Self:
+        """Matrices with zeros above the diagonal, which ``diagonal`` moves up."""
+        return self._new(shaping.triangle(self._array, diagonal, upper=False))
+
+
+def _flat(parts: tuple[int | Sequence[int], ...]) -> list[int]:
+    """Sizes given one by one or as a sequence."""
+    sizes: list[int] = []
+    for part in parts:
+        sizes.extend([part] if isinstance(part, int) else part)
+    return sizes

@@ -1,0 +1,179 @@
+"""Reading and replacing elements by index. Everything is checked: outside an axis is an error."""
+
+from __future__ import annotations
+
+from types import EllipsisType
+from typing import TypeAlias
+
+import numpy as np
+
+from ruda.errors import DTypeError, IndexRangeError, SettingError, ShapeError
+from ruda.tensor.dtype import DType
+from ruda.tensor.operations.operands import Array, Operand, dtype_of, normalise_axis, recast
+from ruda.tensor.promotion import promote, promote_scalar, require_integer
+
+Part: TypeAlias = int | slice | EllipsisType | Array | None
+
+
+def pick(values: Array, parts: tuple[Part, ...]) -> Array:
+    """The elements that the parts of an index name: a view for basic parts, a copy for arrays."""
+    check_parts(parts)
+    try:
+        return np.asarray(values[parts])
+    except IndexError as error:
+        raise IndexRangeError(f"index: shape {list(values.shape)}: {error}") from None
+
+
+def replace(values: Array, parts: tuple[Part, ...], new: Operand) -> Array:
+    """A copy in which the elements that the index names are ``new``, which broadcasts.
+
+    Raises DTypeError where ``new`` would change the dtype, ShapeError where its shape does not fit.
+    """
+    check_parts(parts)
+    dtype = dtype_of(values)
+    if isinstance(new, np.ndarray):
+        fitted = _fitted("index", values, new)
+    elif promote_scalar("index", dtype, new) is dtype:
+        fitted = np.asarray(new).astype(values.dtype)
+    else:
+        raise DTypeError(f"index: {type(new).__name__} cannot go into {dtype}; cast one of them")
+    made = values.copy()
+    try:
+        made[parts] = fitted
+    except IndexError as error:
+        raise IndexRangeError(f"index: shape {list(values.shape)}: {error}") from None
+    except ValueError as error:
+        raise ShapeError(f"index: shape {list(values.shape)}: {error}") from None
+    return made
+
+
+def check_parts(parts: tuple[Part, ...]) -> None:
+    """Raise DTypeError for a part that is no index."""
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            require_integer("index", dtype_of(part), or_bool=True)
+        elif isinstance(part, bool) or not isinstance(part, int | slice | EllipsisType | None):
+            raise DTypeError(
+                f"index: {type(part).__name__} is not an integer, slice, ..., None or tensor"
+            )
+
+
+def take(values: Array, indices: Array, axis: int | None) -> Array:
+    """Slices of an axis in the order of the indices, whose shape takes the place of the axis."""
+    if axis is None:
+        if values.ndim != 1:
+            raise ShapeError(f"take: shape {list(values.shape)} has not one axis; say which one")
+        axis = 0
+    axis = normalise_axis("take", values, axis)
+    check_indices("take", indices, values.shape[axis])
+    return np.take(values, indices, axis=axis)
+
+
+def take_along(values: Array, indices: Array, axis: int) -> Array:
+    """For each place of ``indices`` the element of ``values`` that it names on this axis."""
+    axis = normalise_axis("take_along_axis", values, axis)
+    if indices.ndim != values.ndim:
+        raise ShapeError(
+            f"take_along_axis: indices have {indices.ndim} axes, the values {values.ndim}"
+        )
+    for place, (own, other) in enumerate(zip(values.shape, indices.shape, strict=True)):
+        if place != axis and own != other and 1 not in (own, other):
+            raise ShapeError(
+                f"take_along_axis: shapes {list(values.shape)} and {list(indices.shape)} do not "
+                f"broadcast on axis {place}"
+            )
+    check_indices("take_along_axis", indices, values.shape[axis])
+    return np.take_along_axis(values, indices.astype(np.int64), axis=axis)
+
+
+def check_indices(name: str, indices: Array, size: int) -> None:
+    """Raise IndexRangeError for an index outside -size to size - 1, DTypeError for floats."""
+    require_integer(name, dtype_of(indices))
+    outside = (
+        (indices >= size) if indices.dtype.kind == "u" else ((indices >= size) | (indices < -size))
+    )
+    if np.any(outside):
+        first = int(indices[outside].reshape(-1)[0])
+        raise IndexRangeError(f"{name}: index {first} is outside an axis of size {size}")
+
+
+def nonzero(values: Array) -> list[Array]:
+    """Places of the values other than 0: for each axis their i64 indices, in row-major order."""
+    if not values.ndim:
+        raise ShapeError("nonzero: a scalar has no axes to give places on")
+    return [np.asarray(one).astype(np.int64) for one in np.nonzero(values != 0)]
+
+
+def is_mask(values: Array) -> bool:
+    """True for bool arrays, which select by truth."""
+    return dtype_of(values) is DType.BOOL
+
+
+_UPDATES = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+def added(values: Array, parts: tuple[Part, ...], new: Array) -> Array:
+    """A copy to whose elements of the index ``new`` is added; doubled indices add up."""
+    fitted = _fitted("select_assign", values, new)
+    made = values.copy()
+    try:
+        np.add.at(made, parts, fitted)  # type: ignore[arg-type]
+    except ValueError as error:
+        raise ShapeError(f"select_assign: shape {list(values.shape)}: {error}") from None
+    return made
+
+
+def gather(values: Array, indices: Array, axis: int) -> Array:
+    """``values[…, indices[…], …]`` on an axis; other axes of the indices may be shorter."""
+    axis = normalise_axis("gather", values, axis)
+    _check_inside("gather", values, indices, axis)
+    check_indices("gather", indices, values.shape[axis])
+    return np.take_along_axis(_cut(values, indices, axis), indices.astype(np.int64), axis=axis)
+
+
+def scatter(values: Array, indices: Array, new: Array, axis: int, update: str) -> Array:
+    """A copy in which ``new`` goes to ``indices`` on an axis; ``update`` says how (see Tensor)."""
+    if update != "assign" and update not in _UPDATES:
+        raise SettingError(f"scatter: update is assign, {', '.join(_UPDATES)}, got {update!r}")
+    axis = normalise_axis("scatter", values, axis)
+    _check_inside("scatter", values, indices, axis)
+    if new.shape != indices.shape:
+        raise ShapeError(
+            f"scatter: values of shape {list(new.shape)} for indices of {list(indices.shape)}"
+        )
+    check_indices("scatter", indices, values.shape[axis])
+    fitted = _fitted("scatter", values, new)
+    made = values.copy()
+    places = list(np.ogrid[tuple(slice(0, size) for size in indices.shape)])
+    places[axis] = indices.astype(np.int64)
+    if update == "assign":
+        made[tuple(places)] = fitted
+    else:
+        with np.errstate(all="ignore"):
+            _UPDATES[update].at(made, tuple(places), fitted)
+    return made
+
+
+def _check_inside(name: str, values: Array, indices: Array, axis: int) -> None:
+    if indices.ndim != values.ndim:
+        raise ShapeError(f"{name}: indices have {indices.ndim} axes, the values {values.ndim}")
+    for place, (own, other) in enumerate(zip(values.shape, indices.shape, strict=True)):
+        if place != axis and other > own:
+            raise ShapeError(
+                f"{name}: indices of shape {list(indices.shape)} reach outside axis {place} of "
+                f"shape {list(values.shape)}"
+            )
+
+
+def _cut(values: Array, indices: Array, axis: int) -> Array:
+    """The values without what lies beyond the indices on the other axes."""
+    parts = [slice(0, size) for size in indices.shape]
+    parts[axis] = slice(None)
+    return values[tuple(parts)]
+
+
+def _fitted(name: str, values: Array, new: Array) -> Array:
+    dtype = dtype_of(values)
+    if promote(name, dtype, dtype_of(new)) is not dtype:
+        raise DTypeError(f"{name}: {dtype_of(new)} cannot go into {dtype}; cast it first")
+    return recast(new, dtype)

@@ -1,0 +1,213 @@
+"""Products of vectors and matrices on the last axes, and the decompositions of NumPy.
+
+Halves are multiplied in f32 and rounded once; linear systems take f32, f64 and complex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ruda.errors import DTypeError, OperationError, ShapeError
+from ruda.tensor.dtype import DType
+from ruda.tensor.operations.operands import (
+    Array,
+    check_broadcast,
+    dtype_of,
+    normalise_axes,
+    normalise_axis,
+    pair,
+    recast,
+)
+from ruda.tensor.operations.reductions import total
+from ruda.tensor.promotion import accumulator, promote, require_float, require_inexact
+
+
+def matmul(left: Array, right: Array) -> Array:
+    """Matrix product on the last two axes: (…, n, k) @ (…, k, m) → (…, n, m); vectors as NumPy.
+
+    Batch axes broadcast. Raises ShapeError naming both inner sizes.
+    """
+    result = _no_bool("matmul", promote("matmul", dtype_of(left), dtype_of(right)))
+    a, b = left, right
+    if not a.ndim or not b.ndim:
+        raise ShapeError("matmul: a scalar has no axes to multiply over; use multiply")
+    inner = b.shape[-2] if b.ndim > 1 else b.shape[0]
+    if a.shape[-1] != inner:
+        raise ShapeError(
+            f"matmul: shapes {list(a.shape)} and {list(b.shape)} do not fit: the last axis of the "
+            f"first is {a.shape[-1]}, that of the second to multiply with is {inner}"
+        )
+    check_broadcast("matmul", a.shape[:-2], b.shape[:-2])
+    wide = accumulator(result) if result.is_float else result
+    with np.errstate(all="ignore"):
+        product = np.asarray(np.matmul(recast(a, wide), recast(b, wide)))
+    return recast(product, result)
+
+
+def _no_bool(name: str, dtype: DType) -> DType:
+    if dtype is DType.BOOL:
+        raise DTypeError(f"{name}: bool tensors have no arithmetic; cast one to i32 first")
+    return dtype
+
+
+def tensordot(left: Array, right: Array, axes: int | tuple[Sequence[int], Sequence[int]]) -> Array:
+    """Sum of products over pairs of axes.
+
+    ``axes`` is a count (so many last axes with so many first ones) or two lists.
+    """
+    result = _no_bool("tensordot", promote("tensordot", dtype_of(left), dtype_of(right)))
+    if isinstance(axes, int):
+        if not 0 <= axes <= min(left.ndim, right.ndim):
+            raise ShapeError(f"tensordot: {axes} axes are not there in both tensors")
+        first = tuple(range(left.ndim - axes, left.ndim))
+        second = tuple(range(axes))
+    else:
+        first = normalise_axes("tensordot", left, tuple(axes[0])) or ()
+        second = normalise_axes("tensordot", right, tuple(axes[1])) or ()
+    sizes = [left.shape[one] for one in first], [right.shape[one] for one in second]
+    if sizes[0] != sizes[1]:
+        raise ShapeError(f"tensordot: axes of sizes {sizes[0]} and {sizes[1]} do not pair")
+    wide = accumulator(result) if result.is_float else result
+    with np.errstate(all="ignore"):
+        found = np.tensordot(recast(left, wide), recast(right, wide), axes=(first, second))
+    return recast(np.asarray(found), result)
+
+
+def vecdot(left: Array, right: Array, axis: int = -1) -> Array:
+    """Σ conj(x)·y along an axis that both have; the other axes broadcast."""
+    _no_bool("vecdot", promote("vecdot", dtype_of(left), dtype_of(right)))
+    if not left.ndim or not right.ndim:
+        raise ShapeError("vecdot: a scalar has no axis to multiply over")
+    if axis >= 0:
+        raise_unless_same_rank("vecdot", left, right)
+    a = np.moveaxis(left, normalise_axis("vecdot", left, axis), -1)
+    b = np.moveaxis(right, normalise_axis("vecdot", right, axis), -1)
+    if a.shape[-1] != b.shape[-1]:
+        raise ShapeError(f"vecdot: axes of sizes {a.shape[-1]} and {b.shape[-1]} do not pair")
+    x, y, result = pair("vecdot", a, b)
+    wide = accumulator(result) if result.is_float else result
+    with np.errstate(all="ignore"):
+        found = np.matmul(np.conj(recast(x, wide))[..., None, :], recast(y, wide)[..., :, None])[
+            ..., 0, 0
+        ]
+    return recast(np.asarray(found), result)
+
+
+def raise_unless_same_rank(name: str, left: Array, right: Array) -> None:
+    """Raise ShapeError where an axis counted from the front would mean two different ones."""
+    if left.ndim != right.ndim:
+        raise ShapeError(
+            f"{name}: shapes {list(left.shape)} and {list(right.shape)} have different ranks; "
+            f"count the axis from the back"
+        )
+
+
+def outer(left: Array, right: Array) -> Array:
+    """All products of two vectors: (n,) and (m,) → (n, m)."""
+    if left.ndim != 1 or right.ndim != 1:
+        raise ShapeError(f"outer: shapes {list(left.shape)} and {list(right.shape)} are no vectors")
+    _no_bool("outer", promote("outer", dtype_of(left), dtype_of(right)))
+    a, b, _ = pair("outer", left[:, None], right[None, :])
+    with np.errstate(all="ignore"):
+        return np.asarray(a * b)
+
+
+def cross(left: Array, right: Array, axis: int = -1) -> Array:
+    """Cross product of vectors of three along an axis; the other axes broadcast."""
+    _no_bool("cross", promote("cross", dtype_of(left), dtype_of(right)))
+    if axis >= 0:
+        raise_unless_same_rank("cross", left, right)
+    one = normalise_axis("cross", left, axis), normalise_axis("cross", right, axis)
+    for array, place in ((left, one[0]), (right, one[1])):
+        if array.shape[place] != 3:
+            raise ShapeError(f"cross: axis {axis} of shape {list(array.shape)} has not size 3")
+    a, b, _ = pair("cross", np.moveaxis(left, one[0], -1), np.moveaxis(right, one[1], -1))
+    with np.errstate(all="ignore"):
+        found = np.cross(a, b)
+    return np.moveaxis(found, -1, axis)
+
+
+def diagonal(values: Array, offset: int = 0) -> Array:
+    """The diagonal of the last two axes as the last axis; a view."""
+    require_matrices("diagonal", values)
+    return np.diagonal(values, offset, -2, -1)
+
+
+def trace(values: Array, offset: int = 0, *, dtype: DType | None = None) -> Array:
+    """Sum of the diagonal of the last two axes."""
+    return total(diagonal(values, offset), -1, dtype=dtype)
+
+
+def require_matrices(name: str, values: Array, *, square: bool = False) -> None:
+    """Raise ShapeError unless the last two axes are matrices, square ones where asked."""
+    if values.ndim < 2:
+        raise ShapeError(f"{name}: shape {list(values.shape)} has no matrices on its last axes")
+    if square and values.shape[-1] != values.shape[-2]:
+        raise ShapeError(
+            f"{name}: needs square matrices, got {values.shape[-2]} rows and "
+            f"{values.shape[-1]} columns"
+        )
+
+
+def solved(name: str, compute: Callable[..., Any], *arrays: Array, square: bool = True) -> Any:
+    """``compute`` on matrices of f32, f64 or complex; a singular one is an OperationError."""
+    for array in arrays:
+        dtype = dtype_of(array)
+        require_inexact(name, dtype)
+        if dtype in (DType.F16, DType.BF16):
+            raise DTypeError(f"{name}: {dtype} is too coarse to solve in; cast it to f32 first")
+    require_matrices(name, arrays[0], square=square)
+    try:
+        with np.errstate(all="ignore"):
+            return compute(*arrays)
+    except np.linalg.LinAlgError as error:
+        raise OperationError(f"{name}: {error}") from None
+
+
+def vector_norm(
+    values: Array, axis: int | tuple[int, ...] | None, order: float, *, keepdims: bool
+) -> Array:
+    """(Σ |x|^order)^(1/order); the largest or smallest |x| for ±inf, 0 counts what is not 0."""
+    dtype = dtype_of(values)
+    require_inexact("vector_norm", dtype)
+    axes = normalise_axes("vector_norm", values, axis)
+    wide = recast(values, accumulator(dtype))
+    if axes is None:
+        # NumPy flattens here and then has lost the axes to keep.
+        axes = tuple(range(values.ndim))
+    front = np.moveaxis(wide, axes, range(len(axes)))
+    rest = front.shape[len(axes) :]
+    flat = front.reshape((int(np.prod(front.shape[: len(axes)], dtype=np.int64)), *rest))
+    with np.errstate(all="ignore"):
+        found = np.asarray(_vector_norm(np.abs(flat), order))
+    if keepdims:
+        found = np.expand_dims(found, axes)
+    return recast(found, dtype) if dtype.is_float else found
+
+
+def _vector_norm(sizes: Array, order: float) -> Array:
+    if sizes.shape[0] == 0 and order < 0:
+        raise ShapeError(f"vector_norm: order {order} over nothing has no value")
+    if order == np.inf:
+        return np.asarray(sizes.max(axis=0, initial=0))
+    if order == -np.inf:
+        return np.asarray(sizes.min(axis=0))
+    if order == 0:
+        return np.asarray(np.count_nonzero(sizes, axis=0)).astype(sizes.dtype)
+    if order == 1:
+        return np.asarray(sizes.sum(axis=0))
+    if order == 2:
+        return np.asarray(np.linalg.norm(sizes, axis=0))
+    return np.asarray((sizes**order).sum(axis=0) ** (1.0 / order))
+
+
+def normalised(values: Array, order: float, axis: int, floor: float) -> Array:
+    """Vectors along an axis divided by their norm, or by ``floor`` where that is larger."""
+    dtype = dtype_of(values)
+    require_float("vector_normalize", dtype)
+    wide = recast(values, accumulator(dtype))
+    size = vector_norm(wide, axis, order, keepdims=True)
+    return recast(wide / np.maximum(size, size.dtype.type(floor)), dtype)

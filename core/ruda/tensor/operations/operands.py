@@ -1,0 +1,106 @@
+"""What every operation asks first: dtypes that promote, shapes that broadcast, axes that exist."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ruda.errors import DTypeError, ShapeError
+from ruda.tensor.casting import cast
+from ruda.tensor.dtype import DType
+from ruda.tensor.promotion import Scalar, accumulator, promote, promote_scalar, require_float
+
+Array = np.ndarray[Any, Any]
+
+Operand: TypeAlias = Array | Scalar
+Axes: TypeAlias = int | tuple[int, ...] | None
+"""One axis, several, or None for all."""
+
+
+def dtype_of(array: Array) -> DType:
+    """Ruda's dtype of an array that a tensor holds."""
+    return DType.from_numpy(array.dtype)
+
+
+def recast(array: Array, target: DType) -> Array:
+    """The array in another dtype, rounded; itself if it is of that dtype."""
+    source = dtype_of(array)
+    return array if source is target else cast(array, source, target)[0]
+
+
+def pair(name: str, left: Operand, right: Operand) -> tuple[Array, Array, DType]:
+    """Both operands in the dtype of the result, which is returned too."""
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        if left.shape != right.shape:
+            check_broadcast(name, left.shape, right.shape)
+        first = dtype_of(left)
+        if left.dtype == right.dtype:
+            return left, right, promote(name, first, first)
+        result = promote(name, first, dtype_of(right))
+        return recast(left, result), recast(right, result), result
+    if isinstance(left, np.ndarray):
+        result = promote_scalar(name, dtype_of(left), right)  # type: ignore[arg-type]
+        return recast(left, result), np.asarray(right).astype(result.numpy), result
+    if isinstance(right, np.ndarray):
+        result = promote_scalar(name, dtype_of(right), left)
+        return np.asarray(left).astype(result.numpy), recast(right, result), result
+    raise DTypeError(f"{name}: needs a tensor")
+
+
+def promoted(name: str, parts: Sequence[Array]) -> list[Array]:
+    """All arrays in the dtype that they promote to together."""
+    result = dtype_of(parts[0])
+    for part in parts[1:]:
+        result = promote(name, result, dtype_of(part))
+    return [recast(part, result) for part in parts]
+
+
+def check_broadcast(name: str, left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    """Raise ShapeError naming the first axis, from the back, on which two shapes do not fit."""
+    for back in range(1, min(len(left), len(right)) + 1):
+        a, b = left[-back], right[-back]
+        if a != b and 1 not in (a, b):
+            raise ShapeError(
+                f"{name}: shapes {list(left)} and {list(right)} do not broadcast: {a} and {b} "
+                f"on axis -{back}; make them equal or one of them 1"
+            )
+
+
+def working(name: str, values: Array) -> tuple[DType, Array]:
+    """The float dtype of the values, and the values in the dtype to compute in (f32 for halves)."""
+    dtype = dtype_of(values)
+    require_float(name, dtype)
+    return dtype, recast(values, accumulator(dtype))
+
+
+def normalise_axis(name: str, values: Array, axis: int, *, extra: int = 0) -> int:
+    """The axis counted from the front. Raises ShapeError outside the rank."""
+    rank = values.ndim + extra
+    if not -rank <= axis < rank:
+        raise ShapeError(
+            f"{name}: axis {axis} is outside shape {list(values.shape)} "
+            f"(axes {-rank} to {rank - 1})"
+        )
+    return axis % rank
+
+
+def normalise_axes(name: str, values: Array, axis: Axes) -> tuple[int, ...] | None:
+    """Axes counted from the front, None for all. Raises ShapeError if outside or doubled."""
+    if axis is None:
+        return None
+    asked = (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = tuple(normalise_axis(name, values, one) for one in asked)
+    if len(set(axes)) < len(axes):
+        raise ShapeError(f"{name}: axes {list(asked)} name one axis twice")
+    return axes
+
+
+def filled_axes(name: str, values: Array, axis: Axes) -> tuple[int, ...] | None:
+    """``normalise_axes``; raises ShapeError where there is no element to choose from."""
+    axes = normalise_axes(name, values, axis)
+    sizes = values.shape if axes is None else [values.shape[one] for one in axes]
+    if 0 in sizes:
+        raise ShapeError(f"{name}: shape {list(values.shape)} has no elements to choose from")
+    return axes

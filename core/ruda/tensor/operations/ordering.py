@@ -1,0 +1,83 @@
+"""Sorting, searching in sorted values, and sets. NaN sorts as the largest value."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ruda.errors import ShapeError
+from ruda.tensor.layout import widened
+from ruda.tensor.operations.operands import Array, dtype_of, normalise_axis, pair
+from ruda.tensor.promotion import require_computable, require_real
+
+
+def argsort(
+    values: Array, axis: int = -1, *, descending: bool = False, stable: bool = True
+) -> Array:
+    """Places, as i64, that sort an axis. Stable: equal values keep their order, both ways."""
+    require_real("argsort", dtype_of(values))
+    if not values.ndim:
+        return np.zeros((), np.int64)
+    axis = normalise_axis("argsort", values, axis)
+    seen = widened(values)
+    kind: Literal["stable"] | None = "stable" if stable else None
+    if not descending:
+        return np.argsort(seen, axis=axis, kind=kind).astype(np.int64)
+    # Sorting the reversed axis and reversing the result keeps equal values in order.
+    back = np.argsort(np.flip(seen, axis), axis=axis, kind=kind)
+    return np.asarray(seen.shape[axis] - 1 - np.flip(back, axis)).astype(np.int64)
+
+
+def sort(values: Array, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Array:
+    """Values of an axis in order."""
+    require_real("sort", dtype_of(values))
+    if not values.ndim:
+        return values
+    axis = normalise_axis("sort", values, axis)
+    seen = widened(values)
+    done = np.sort(seen, axis=axis, kind="stable" if stable else None)
+    done = np.flip(done, axis) if descending else done
+    return done if seen is values else done.astype(values.dtype)
+
+
+def search_sorted(ordered: Array, wanted: Array, *, right: bool, sorter: Array | None) -> Array:
+    """Where values would go into an ascending vector, as i64: before equal ones, or behind them."""
+    a, b, result = pair("searchsorted", ordered.reshape(-1)[:0], wanted.reshape(-1)[:0])
+    del a, b
+    require_real("searchsorted", result)
+    if ordered.ndim != 1:
+        raise ShapeError(f"searchsorted: shape {list(ordered.shape)} is not a vector")
+    side: Literal["left", "right"] = "right" if right else "left"
+    order: Any = sorter
+    found = np.searchsorted(widened(ordered), widened(wanted), side=side, sorter=order)
+    return np.asarray(found).astype(np.int64)
+
+
+class Unique(NamedTuple):
+    """The different values of an array, where they stand, and how often."""
+
+    values: Array
+    indices: Array
+    inverse: Array
+    counts: Array
+
+
+def unique(values: Array) -> Unique:
+    """Different values in ascending order; each NaN is one of its own, +0 and -0 are equal.
+
+    ``indices``: where each stands first in row-major order, i64. ``inverse``: of the shape of the
+    values, which of the unique values stands there. ``counts``: how often each occurs.
+    """
+    require_computable("unique", dtype_of(values))
+    seen = widened(values)
+    found, indices, inverse, counts = np.unique(
+        seen, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+    )
+    kept = found if seen is values else found.astype(values.dtype)
+    return Unique(
+        kept,
+        indices.astype(np.int64),
+        np.asarray(inverse).reshape(values.shape).astype(np.int64),
+        counts.astype(np.int64),
+    )

@@ -1,0 +1,206 @@
+"""Many values into one, over some axes or all.
+
+Halves add up in f32 and are rounded once; integers and bool add up in i64 (u64). NaN wins in
+``max`` and ``min``. What has no value over nothing (``max``, ``mean``) raises ShapeError there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ruda.errors import ShapeError
+from ruda.tensor.dtype import DType
+from ruda.tensor.layout import widened
+from ruda.tensor.operations.operands import (
+    Array,
+    Axes,
+    dtype_of,
+    filled_axes,
+    normalise_axes,
+    normalise_axis,
+    recast,
+)
+from ruda.tensor.promotion import (
+    DEFAULT_FLOAT,
+    accumulator,
+    require_computable,
+    require_float,
+    require_real,
+)
+
+Reduction = Callable[..., Any]
+
+
+def _folded(
+    name: str, fold: Reduction, values: Array, axis: Axes, keepdims: bool, dtype: DType | None
+) -> Array:
+    source = dtype_of(values)
+    require_computable(name, source)
+    axes = normalise_axes(name, values, axis)
+    result = dtype or (accumulator(source) if source.kind in _WHOLE else source)
+    wide = accumulator(result) if result.is_float else result
+    with np.errstate(all="ignore"):
+        found = fold(recast(values, wide), axis=axes, keepdims=keepdims, dtype=wide.numpy)
+    return recast(np.asarray(found), result)
+
+
+_WHOLE = (DType.I32.kind, DType.U32.kind, DType.BOOL.kind)
+
+
+def total(
+    values: Array, axis: Axes = None, *, keepdims: bool = False, dtype: DType | None = None
+) -> Array:
+    """Sum; over nothing it is 0. ``dtype`` asks for another one to add up in."""
+    return _folded("sum", np.sum, values, axis, keepdims, dtype)
+
+
+def product(
+    values: Array, axis: Axes = None, *, keepdims: bool = False, dtype: DType | None = None
+) -> Array:
+    """Product; over nothing it is 1. ``dtype`` asks for another one to multiply in."""
+    return _folded("prod", np.prod, values, axis, keepdims, dtype)
+
+
+def mean(values: Array, axis: Axes = None, *, keepdims: bool = False) -> Array:
+    """Mean: in the dtype of floats, f32 for integers and bool. Raises ShapeError over nothing."""
+    dtype = dtype_of(values)
+    require_computable("mean", dtype)
+    axes = filled_axes("mean", values, axis)
+    inexact = dtype.is_float or values.dtype.kind == "c"
+    working = accumulator(dtype) if inexact else DType.F64
+    with np.errstate(all="ignore"):
+        found = np.mean(recast(values, working), axis=axes, keepdims=keepdims)
+    return recast(np.asarray(found), dtype if inexact else DEFAULT_FLOAT)
+
+
+def variance(
+    values: Array, axis: Axes = None, *, correction: float = 0.0, keepdims: bool = False
+) -> Array:
+    """Σ (x - mean)² / (n - correction), floats only; NaN where n - correction is not positive."""
+    return _spread("var", values, axis, correction, keepdims)
+
+
+def deviation(
+    values: Array, axis: Axes = None, *, correction: float = 0.0, keepdims: bool = False
+) -> Array:
+    """Square root of the variance."""
+    return _spread("std", values, axis, correction, keepdims)
+
+
+def _spread(name: str, values: Array, axis: Axes, correction: float, keepdims: bool) -> Array:
+    dtype = dtype_of(values)
+    require_float(name, dtype)
+    axes = normalise_axes(name, values, axis)
+    wide = recast(values, accumulator(dtype))
+    sizes = wide.shape if axes is None else [wide.shape[one] for one in axes]
+    count = int(np.prod(sizes, dtype=np.int64))
+    with np.errstate(all="ignore"):
+        # Over nothing the centre is 0 / 0 here, which is the NaN that comes out in the end.
+        centre = np.sum(wide, axis=axes, keepdims=True) / wide.dtype.type(count)
+        squares = np.sum(np.square(wide - centre), axis=axes, keepdims=keepdims)
+        divisor = count - correction
+        found = squares / wide.dtype.type(divisor if divisor > 0 else np.nan)
+        found = np.sqrt(found) if name == "std" else found
+    return recast(np.asarray(found), dtype)
+
+
+def maximum(values: Array, axis: Axes = None, *, keepdims: bool = False) -> Array:
+    """Largest value; NaN wins. Raises ShapeError over nothing."""
+    require_real("max", dtype_of(values))
+    axes = filled_axes("max", values, axis)
+    return np.asarray(np.max(values, axis=axes, keepdims=keepdims))
+
+
+def minimum(values: Array, axis: Axes = None, *, keepdims: bool = False) -> Array:
+    """Smallest value; NaN wins. Raises ShapeError over nothing."""
+    require_real("min", dtype_of(values))
+    axes = filled_axes("min", values, axis)
+    return np.asarray(np.min(values, axis=axes, keepdims=keepdims))
+
+
+def argmax(values: Array, axis: int | None = None, *, keepdims: bool = False) -> Array:
+    """Position of the first largest value, as i64; of all values in row-major order by default."""
+    return _position("argmax", np.argmax, values, axis, keepdims)
+
+
+def argmin(values: Array, axis: int | None = None, *, keepdims: bool = False) -> Array:
+    """Position of the first smallest value, as i64; of all values in row-major order by default."""
+    return _position("argmin", np.argmin, values, axis, keepdims)
+
+
+def _position(name: str, find: Reduction, values: Array, axis: int | None, keepdims: bool) -> Array:
+    require_real(name, dtype_of(values))
+    axes = filled_axes(name, values, axis)
+    one = None if axes is None else axes[0]
+    return np.asarray(find(widened(values), axis=one, keepdims=keepdims)).astype(np.int64)
+
+
+def every(values: Array, axis: Axes = None, *, keepdims: bool = False) -> Array:
+    """True where all values are other than 0; over nothing True. NaN counts as other than 0."""
+    axes = normalise_axes("all", values, axis)
+    return np.asarray(np.all(values != 0, axis=axes, keepdims=keepdims))
+
+
+def some(values: Array, axis: Axes = None, *, keepdims: bool = False) -> Array:
+    """True where any value is other than 0; over nothing False."""
+    axes = normalise_axes("any", values, axis)
+    return np.asarray(np.any(values != 0, axis=axes, keepdims=keepdims))
+
+
+def count_nonzero(values: Array, axis: Axes = None, *, keepdims: bool = False) -> Array:
+    """How many values are other than 0, as i64."""
+    axes = normalise_axes("count_nonzero", values, axis)
+    return np.asarray(np.count_nonzero(values != 0, axis=axes, keepdims=keepdims)).astype(np.int64)
+
+
+def running_total(
+    values: Array, axis: int | None = None, *, dtype: DType | None = None, start: bool = False
+) -> Array:
+    """Sums of the values up to each place; ``start`` puts the sum of none in front."""
+    return _running("cumulative_sum", np.cumsum, 0, values, axis, dtype, start)
+
+
+def running_product(
+    values: Array, axis: int | None = None, *, dtype: DType | None = None, start: bool = False
+) -> Array:
+    """Products of the values up to each place; ``start`` puts the product of none in front."""
+    return _running("cumulative_prod", np.cumprod, 1, values, axis, dtype, start)
+
+
+def _running(
+    name: str,
+    fold: Reduction,
+    neutral: int,
+    values: Array,
+    axis: int | None,
+    dtype: DType | None,
+    start: bool,
+) -> Array:
+    source = dtype_of(values)
+    require_computable(name, source)
+    if axis is None and values.ndim != 1:
+        raise ShapeError(f"{name}: shape {list(values.shape)} has not one axis; say which one")
+    one = normalise_axis(name, values, 0 if axis is None else axis)
+    result = dtype or (accumulator(source) if source.kind in _WHOLE else source)
+    wide = accumulator(result) if result.is_float else result
+    with np.errstate(all="ignore"):
+        found = fold(recast(values, wide), axis=one, dtype=wide.numpy)
+    if start:
+        shape = (*found.shape[:one], 1, *found.shape[one + 1 :])
+        found = np.concatenate([np.full(shape, neutral, found.dtype), found], axis=one)
+    return recast(found, result)
+
+
+def running_maximum(values: Array, axis: int) -> Array:
+    """Largest value up to each place; from a NaN on it is NaN."""
+    require_real("cummax", dtype_of(values))
+    return np.asarray(np.maximum.accumulate(values, axis=normalise_axis("cummax", values, axis)))
+
+
+def running_minimum(values: Array, axis: int) -> Array:
+    """Smallest value up to each place; from a NaN on it is NaN."""
+    require_real("cummin", dtype_of(values))
+    return np.asarray(np.minimum.accumulate(values, axis=normalise_axis("cummin", values, axis)))

@@ -1,0 +1,258 @@
+"""Making tensors."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ruda.errors import DTypeError, SettingError
+from ruda.tensor.data import Nested, TensorData
+from ruda.tensor.device import HostDevice
+from ruda.tensor.dtype import DType
+from ruda.tensor.exchange import array_of
+from ruda.tensor.operations import shaping
+from ruda.tensor.promotion import Scalar
+from ruda.tensor.tensor import Tensor
+from ruda.tensor.xp._given import (
+    DEFAULT_COMPLEX,
+    DEFAULT_FLOAT,
+    DEFAULT_INT,
+    Shape,
+    array,
+    require_host,
+    sizes,
+    wrap,
+)
+from ruda.tensor.xp._given import (
+    arrays as held,
+)
+
+Flag = builtins.bool
+
+
+def asarray(
+    obj: Tensor | Nested | TensorData | np.ndarray[Any, Any],
+    /,
+    *,
+    dtype: DType | None = None,
+    device: HostDevice | None = None,
+    copy: Flag | None = None,
+) -> Tensor:
+    """A tensor of these values; one of that dtype is returned as it is, unless ``copy`` is True.
+
+    Without ``dtype`` Python floats become float32, integers int64, complex numbers complex64.
+    Raises DTypeError where a value does not fit, SettingError where ``copy=False`` cannot be kept.
+    """
+    require_host("asarray", device)
+    if isinstance(obj, Tensor):
+        same = dtype in (None, obj.dtype)
+        if same and not copy:
+            return obj
+        if not same and copy is False:
+            raise SettingError(f"asarray: {obj.dtype} cannot become {dtype} without a copy")
+        return wrap(obj._array.copy()) if same or dtype is None else obj.cast(dtype)
+    if copy is False:
+        raise SettingError("asarray: only tensors can be taken without a copy; see from_dlpack")
+    if isinstance(obj, np.ndarray | np.generic | TensorData):
+        return Tensor.from_data(obj, dtype=dtype)
+    plain = _plain(obj)
+    return Tensor.from_data(plain, dtype=dtype or _default(plain))
+
+
+def _plain(obj: Any) -> Any:
+    """Nested sequences in which tensors have become lists and numbers."""
+    if isinstance(obj, Tensor):
+        return obj.tolist()
+    if isinstance(obj, Sequence) and not isinstance(obj, str | bytes):
+        return [_plain(one) for one in obj]
+    if isinstance(obj, bytes | bytearray | memoryview):
+        return np.asarray(memoryview(obj)).tolist()
+    return obj
+
+
+def _default(plain: Any) -> DType | None:
+    try:
+        kind = np.asarray(plain).dtype.kind
+    except ValueError:
+        return None  # ragged: from_data says so
+    return {"f": DEFAULT_FLOAT, "i": DEFAULT_INT, "u": DType.U64, "c": DEFAULT_COMPLEX}.get(kind)
+
+
+def from_dlpack(x: Any, /, *, device: HostDevice | None = None, copy: Flag | None = None) -> Tensor:
+    """A tensor over the memory of another library's array, copied only where ``copy`` is True.
+
+    The other side must not write to that memory afterwards. Raises DTypeError for dtypes that
+    cannot cross (bf16, fp8), BufferError for memory on other devices.
+    """
+    require_host("from_dlpack", device)
+    return wrap(array_of(x, copy=copy))
+
+
+def empty(shape: Shape, *, dtype: DType | None = None, device: HostDevice | None = None) -> Tensor:
+    """All elements 0: memory with leftovers of other work is never handed out."""
+    return zeros(shape, dtype=dtype, device=device)
+
+
+def zeros(shape: Shape, *, dtype: DType | None = None, device: HostDevice | None = None) -> Tensor:
+    """All elements 0."""
+    require_host("zeros", device)
+    return Tensor.zeros(sizes(shape), dtype=dtype or DEFAULT_FLOAT)
+
+
+def ones(shape: Shape, *, dtype: DType | None = None, device: HostDevice | None = None) -> Tensor:
+    """All elements 1."""
+    require_host("ones", device)
+    return Tensor.ones(sizes(shape), dtype=dtype or DEFAULT_FLOAT)
+
+
+def full(
+    shape: Shape,
+    fill_value: Scalar,
+    *,
+    dtype: DType | None = None,
+    device: HostDevice | None = None,
+) -> Tensor:
+    """All elements ``fill_value``, whose kind decides where no dtype is given."""
+    require_host("full", device)
+    one = asarray(fill_value, dtype=dtype)
+    return wrap(np.full(sizes(shape), one._array))
+
+
+def empty_like(
+    x: Tensor, /, *, dtype: DType | None = None, device: HostDevice | None = None
+) -> Tensor:
+    """Zeros of the shape of another tensor, and of its dtype where none is given."""
+    return zeros_like(x, dtype=dtype, device=device)
+
+
+def zeros_like(
+    x: Tensor, /, *, dtype: DType | None = None, device: HostDevice | None = None
+) -> Tensor:
+    """Zeros of the shape of another tensor, and of its dtype where none is given."""
+    return zeros(x.shape, dtype=dtype or x.dtype, device=device)
+
+
+def ones_like(
+    x: Tensor, /, *, dtype: DType | None = None, device: HostDevice | None = None
+) -> Tensor:
+    """Ones of the shape of another tensor, and of its dtype where none is given."""
+    return ones(x.shape, dtype=dtype or x.dtype, device=device)
+
+
+def full_like(
+    x: Tensor,
+    /,
+    fill_value: Scalar,
+    *,
+    dtype: DType | None = None,
+    device: HostDevice | None = None,
+) -> Tensor:
+    """One value in the shape of another tensor, and of its dtype where none is given."""
+    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device)
+
+
+def arange(
+    start: float,
+    /,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: DType | None = None,
+    device: HostDevice | None = None,
+) -> Tensor:
+    """start, start + step, … below stop; int64 where all are integers, else float32.
+
+    Raises SettingError where the step is 0.
+    """
+    require_host("arange", device)
+    if stop is None:
+        start, stop = 0, start
+    if step == 0:
+        raise SettingError("arange: a step of 0 never arrives")
+    whole = all(isinstance(one, int) for one in (start, stop, step))
+    wanted = dtype or (DEFAULT_INT if whole else DEFAULT_FLOAT)
+    if whole:
+        counted = range(int(start), int(stop), int(step))
+        made = np.arange(len(counted), dtype=np.int64)
+        if wanted.is_integer:
+            _require_held("arange", counted, wanted)
+            # Unsigned arithmetic modulo 2⁶⁴ is exact for every range that its ends fit.
+            first = np.uint64(counted.start % (1 << 64))
+            stride = np.uint64(counted.step % (1 << 64))
+            with np.errstate(over="ignore"):
+                return wrap((first + made.astype(np.uint64) * stride).astype(wanted.numpy))
+        return wrap((counted.start + made * float(counted.step)).astype(np.float64)).cast(wanted)
+    return wrap(np.arange(start, stop, step, dtype=np.float64)).cast(wanted)
+
+
+def _require_held(name: str, counted: range, dtype: DType) -> None:
+    info = np.iinfo(dtype.numpy)
+    for end in (counted[0], counted[-1]) if counted else ():
+        if not info.min <= end <= info.max:
+            raise DTypeError(f"{name}: {end} does not fit {dtype} ({info.min} to {info.max})")
+
+
+def linspace(
+    start: complex,
+    stop: complex,
+    /,
+    num: int,
+    *,
+    dtype: DType | None = None,
+    device: HostDevice | None = None,
+    endpoint: Flag = True,
+) -> Tensor:
+    """``num`` values at equal distances, with ``stop`` as the last one or left out.
+
+    Computed in f64 and rounded once; float32 by default, complex64 for complex ends.
+    """
+    require_host("linspace", device)
+    if num < 0:
+        raise SettingError(f"linspace: {num} values are fewer than none")
+    both = complex in (type(start), type(stop))
+    wanted = dtype or (DEFAULT_COMPLEX if both else DEFAULT_FLOAT)
+    with np.errstate(all="ignore"):
+        made = np.linspace(start, stop, num, endpoint=endpoint)
+    if wanted.is_integer:
+        made = np.floor(made)
+    return wrap(np.asarray(made)).cast(wanted)
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: DType | None = None,
+    device: HostDevice | None = None,
+) -> Tensor:
+    """[n_rows, n_cols] with ones on the diagonal that lies ``k`` above the main one."""
+    require_host("eye", device)
+    return wrap(np.eye(n_rows, n_cols, k, dtype=(dtype or DEFAULT_FLOAT).numpy))
+
+
+def meshgrid(*arrays: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:
+    """Coordinates of a grid from vectors of one dtype: all of rank len(arrays).
+
+    ``indexing`` ``xy`` exchanges the first two axes, ``ij`` does not.
+    """
+    if indexing not in ("xy", "ij"):
+        raise SettingError(f"meshgrid: indexing is xy or ij, got {indexing!r}")
+    vectors = held("meshgrid", arrays)
+    if len({vector.dtype for vector in vectors}) > 1:
+        raise DTypeError("meshgrid: the vectors have different dtypes; cast them to one")
+    return tuple(wrap(grid) for grid in np.meshgrid(*vectors, indexing=indexing))  # type: ignore[call-overload]
+
+
+def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
+    """Matrices with zeros above the diagonal that lies ``k`` above the main one."""
+    return wrap(shaping.triangle(array("tril", x), k, upper=False))
+
+
+def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
+    """Matrices with zeros below the diagonal that lies ``k`` above the main one."""
+    return wrap(shaping.triangle(array("triu", x), k, upper=True))

@@ -1,0 +1,201 @@
+"""The extension ``fft``: discrete Fourier transforms of float32, float64 and complex."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ruda.errors import DTypeError, SettingError, ShapeError
+from ruda.tensor.device import HostDevice
+from ruda.tensor.dtype import DType
+from ruda.tensor.operations.operands import Array, dtype_of, normalise_axes
+from ruda.tensor.promotion import require_float, require_inexact
+from ruda.tensor.tensor import Tensor
+from ruda.tensor.xp._given import DEFAULT_FLOAT, array, require_host, wrap
+
+__all__ = [
+    "fft",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfftn",
+    "rfft",
+    "rfftfreq",
+    "rfftn",
+]
+
+_NORMS = ("backward", "ortho", "forward")
+
+
+def fft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+    """Transform of one axis, cut or filled with zeros to ``n``."""
+    return _one("fft", np.fft.fft, x, n, axis, norm)
+
+
+def ifft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+    """Inverse of ``fft``."""
+    return _one("ifft", np.fft.ifft, x, n, axis, norm)
+
+
+def rfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+    """Transform of real values: the n // 2 + 1 frequencies that are not negative."""
+    return _one("rfft", np.fft.rfft, x, n, axis, norm, real=True)
+
+
+def irfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+    """Inverse of ``rfft``: real values, 2 · (frequencies - 1) of them unless ``n`` says so."""
+    return _one("irfft", np.fft.irfft, x, n, axis, norm)
+
+
+def hfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+    """Transform of a Hermitian signal, which is real."""
+    return _one("hfft", np.fft.hfft, x, n, axis, norm)
+
+
+def ihfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: str = "backward") -> Tensor:
+    """Inverse of ``hfft``."""
+    return _one("ihfft", np.fft.ihfft, x, n, axis, norm, real=True)
+
+
+def fftn(
+    x: Tensor,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str = "backward",
+) -> Tensor:
+    """Transform of several axes, or all."""
+    return _several("fftn", np.fft.fftn, x, s, axes, norm)
+
+
+def ifftn(
+    x: Tensor,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str = "backward",
+) -> Tensor:
+    """Inverse of ``fftn``."""
+    return _several("ifftn", np.fft.ifftn, x, s, axes, norm)
+
+
+def rfftn(
+    x: Tensor,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str = "backward",
+) -> Tensor:
+    """Transform of real values over several axes; the last one is halved."""
+    return _several("rfftn", np.fft.rfftn, x, s, axes, norm, real=True)
+
+
+def irfftn(
+    x: Tensor,
+    /,
+    *,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str = "backward",
+) -> Tensor:
+    """Inverse of ``rfftn``."""
+    return _several("irfftn", np.fft.irfftn, x, s, axes, norm)
+
+
+def fftfreq(
+    n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: HostDevice | None = None
+) -> Tensor:
+    """Frequencies of ``fft`` for ``n`` samples at distance ``d``."""
+    require_host("fftfreq", device)
+    return wrap(np.fft.fftfreq(n, d)).cast(_float(dtype))
+
+
+def rfftfreq(
+    n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: HostDevice | None = None
+) -> Tensor:
+    """Frequencies of ``rfft`` for ``n`` samples at distance ``d``."""
+    require_host("rfftfreq", device)
+    return wrap(np.fft.rfftfreq(n, d)).cast(_float(dtype))
+
+
+def fftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
+    """The frequency 0 in the middle of these axes, or all."""
+    values = array("fftshift", x)
+    return wrap(np.fft.fftshift(values, _axes("fftshift", values, axes)))
+
+
+def ifftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
+    """Inverse of ``fftshift``."""
+    values = array("ifftshift", x)
+    return wrap(np.fft.ifftshift(values, _axes("ifftshift", values, axes)))
+
+
+def _float(dtype: DType | None) -> DType:
+    if dtype is not None and not dtype.is_float:
+        raise DTypeError(f"frequencies are floats, not {dtype}")
+    return dtype or DEFAULT_FLOAT
+
+
+def _axes(name: str, values: Array, axes: int | Sequence[int] | None) -> tuple[int, ...] | None:
+    if axes is None or isinstance(axes, int):
+        return normalise_axes(name, values, axes)
+    return normalise_axes(name, values, tuple(axes))
+
+
+def _values(name: str, x: Tensor, norm: str, *, real: bool) -> Array:
+    values = array(name, x)
+    (require_float if real else require_inexact)(name, dtype_of(values))
+    if dtype_of(values) in (DType.F16, DType.BF16):
+        raise DTypeError(f"{name}: {dtype_of(values)} is too coarse to transform; cast it to f32")
+    if norm not in _NORMS:
+        raise SettingError(f"{name}: norm is one of {', '.join(_NORMS)}, got {norm!r}")
+    return values
+
+
+def _one(
+    name: str,
+    transform: Callable[..., Any],
+    x: Tensor,
+    n: int | None,
+    axis: int,
+    norm: str,
+    *,
+    real: bool = False,
+) -> Tensor:
+    values = _values(name, x, norm, real=real)
+    places = normalise_axes(name, values, axis) or ()
+    if (n is not None and n < 1) or (n is None and values.shape[places[0]] < 1):
+        raise ShapeError(f"{name}: axis {axis} of shape {list(values.shape)} has no samples")
+    with np.errstate(all="ignore"):
+        return wrap(transform(values, n=n, axis=axis, norm=norm))
+
+
+def _several(
+    name: str,
+    transform: Callable[..., Any],
+    x: Tensor,
+    s: Sequence[int] | None,
+    axes: Sequence[int] | None,
+    norm: str,
+    *,
+    real: bool = False,
+) -> Tensor:
+    values = _values(name, x, norm, real=real)
+    places = _axes(name, values, axes)
+    if s is not None and places is None:
+        places = tuple(range(values.ndim - len(s), values.ndim))
+    if s is not None and len(s) != len(places or ()):
+        raise ShapeError(f"{name}: {len(s)} sizes for {len(places or ())} axes")
+    with np.errstate(all="ignore"):
+        return wrap(transform(values, s=s, axes=places, norm=norm))
