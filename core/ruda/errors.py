@@ -26,6 +26,7 @@
     ├─ AdapterError (ValueError)         .key: an adapter that cannot take this tensor
     │  └─ DecisionError                  what is decided for one tensor cannot be done
     ├─ ModelError                        a model that cannot be built or run
+    │  ├─ SpecError (ValueError)         .line: a description of a model that is not understood
     │  └─ UnknownArchitectureError (KeyError)  .name, .nearest
     └─ DatasetError
        ├─ ItemError                      .index, .source: one item that cannot be read
@@ -238,6 +239,14 @@ class DecisionError(AdapterError):
 
 class ModelError(RudaError):
     """Raised when a model cannot be built or run."""
+
+
+class SpecError(ModelError, ValueError):
+    """Raised for a file that describes a model and is not understood; ``line`` if it is known."""
+
+    def __init__(self, message: str, *, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 class UnknownArchitectureError(ModelError, KeyError):

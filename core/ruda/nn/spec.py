@@ -29,6 +29,8 @@ class ModuleSpec:
     """Everything a model expects, in the order of declaration."""
 
     entries: tuple[ParamSpec, ...]
+    name: str = ""
+    """What a person calls the model, where it was said; a module has the name of its class."""
 
     def __iter__(self) -> Iterator[ParamSpec]:
         return iter(self.entries)

@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from ruda.store.adapted import read_with_counts
     from ruda.store.aliases import Aliases
     from ruda.store.applying import apply
+    from ruda.store.arch_file import (
+        arch_from_json,
+        arch_from_toml,
+        arch_to_json,
+        arch_to_toml,
+        is_arch_file,
+        read_arch,
+        write_arch,
+    )
     from ruda.store.bytefile import ByteFile
     from ruda.store.check_report import RULES, CheckReport, Finding, Severity, to_sarif
     from ruda.store.checking import check
@@ -25,6 +34,16 @@ if TYPE_CHECKING:
     from ruda.store.comparing import compare
     from ruda.store.containers import Inference, infer_containers
     from ruda.store.converting import convert
+    from ruda.store.decisions import (
+        Action,
+        Change,
+        Decision,
+        Pad,
+        Reshape,
+        Slice,
+        Take,
+        Transpose,
+    )
     from ruda.store.dequantizing import dequantize
     from ruda.store.diff_match import alternative_key, alternative_keys
     from ruda.store.diff_report import Coverage, DiffReport, Family, Hint
@@ -50,11 +69,14 @@ if TYPE_CHECKING:
     from ruda.store.half import HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter
     from ruda.store.index import TensorIndex, TreeNode
     from ruda.store.layout import PlannedTensor, PlanProblem
+    from ruda.store.merging import MERGES
     from ruda.store.metadata_edit import MetadataEdit, edit_metadata
+    from ruda.store.named_predicates import predicate_named, predicate_names, register_predicate
     from ruda.store.opening import available_formats, open_store
     from ruda.store.piecewise import blocks
     from ruda.store.plan import SavePlan, plan_save
-    from ruda.store.recipe import Action, CastPolicy, CastScope, Decision, Recipe
+    from ruda.store.ready_made import Preset, preset_named, presets
+    from ruda.store.recipe import CastPolicy, CastScope, DTypePolicy, Recipe
     from ruda.store.recipe_file import (
         read_recipe,
         recipe_from_json,
@@ -101,6 +123,7 @@ __all__ = [
     "CastScope",
     "Cause",
     "ChainAdapter",
+    "Change",
     "CheckReport",
     "Collision",
     "CompareReport",
@@ -108,6 +131,7 @@ __all__ = [
     "ConversionReport",
     "ConversionRow",
     "Coverage",
+    "DTypePolicy",
     "Decision",
     "DiffReport",
     "DiffRow",
@@ -125,21 +149,25 @@ __all__ = [
     "KeyChange",
     "KeyRemapper",
     "Likeness",
+    "MERGES",
     "MetadataEdit",
     "MissingParam",
     "ModelFormat",
     "ModuleAdapter",
     "Nearest",
     "Origin",
+    "Pad",
     "PathFilter",
     "PlanProblem",
     "PlannedTensor",
+    "Preset",
     "PyTorchToRuda",
     "PytorchStore",
     "RULES",
     "Recipe",
     "RemapPlan",
     "RemapRule",
+    "Reshape",
     "RopeOrder",
     "RudaToGpt2",
     "RudaToPyTorch",
@@ -148,22 +176,29 @@ __all__ = [
     "SavePlan",
     "SaveResult",
     "Severity",
+    "Slice",
     "Status",
     "StoreOptions",
     "SuggestKind",
     "SuggestReport",
     "Suggestion",
+    "Take",
     "Target",
     "TensorIndex",
     "TensorSnapshot",
     "TensorSource",
     "TiedHead",
+    "Transpose",
     "TreeNode",
     "Verdict",
     "adapter_names",
     "alternative_key",
     "alternative_keys",
     "apply",
+    "arch_from_json",
+    "arch_from_toml",
+    "arch_to_json",
+    "arch_to_toml",
     "available_formats",
     "blocks",
     "check",
@@ -186,22 +221,30 @@ __all__ = [
     "edit_metadata",
     "fold",
     "infer_containers",
+    "is_arch_file",
     "open_store",
     "parse_size",
     "plan_save",
     "position_of",
+    "predicate_named",
+    "predicate_names",
+    "preset_named",
+    "presets",
+    "read_arch",
     "read_recipe",
     "read_with_counts",
     "recipe_from_json",
     "recipe_from_toml",
     "recipe_to_json",
     "recipe_to_toml",
+    "register_predicate",
     "replace_file",
     "require_report_name",
     "save",
     "suggest",
     "to_sarif",
     "write",
+    "write_arch",
     "write_comparison",
     "write_diff",
     "write_recipe",
@@ -222,6 +265,15 @@ __getattr__, __dir__ = lazy_door(
         "adapted": ("read_with_counts",),
         "aliases": ("Aliases",),
         "applying": ("apply",),
+        "arch_file": (
+            "arch_from_json",
+            "arch_from_toml",
+            "arch_to_json",
+            "arch_to_toml",
+            "is_arch_file",
+            "read_arch",
+            "write_arch",
+        ),
         "piecewise": ("blocks",),
         "bytefile": ("ByteFile",),
         "checking": ("check",),
@@ -245,6 +297,16 @@ __getattr__, __dir__ = lazy_door(
             "infer_containers",
         ),
         "converting": ("convert",),
+        "decisions": (
+            "Action",
+            "Change",
+            "Decision",
+            "Pad",
+            "Reshape",
+            "Slice",
+            "Take",
+            "Transpose",
+        ),
         "dequantizing": ("dequantize",),
         "diff_match": ("alternative_key", "alternative_keys"),
         "diff_report": (
@@ -296,6 +358,12 @@ __getattr__, __dir__ = lazy_door(
             "MetadataEdit",
             "edit_metadata",
         ),
+        "merging": ("MERGES",),
+        "named_predicates": (
+            "predicate_named",
+            "predicate_names",
+            "register_predicate",
+        ),
         "opening": (
             "available_formats",
             "open_store",
@@ -304,11 +372,15 @@ __getattr__, __dir__ = lazy_door(
             "SavePlan",
             "plan_save",
         ),
+        "ready_made": (
+            "Preset",
+            "preset_named",
+            "presets",
+        ),
         "recipe": (
-            "Action",
             "CastPolicy",
             "CastScope",
-            "Decision",
+            "DTypePolicy",
             "Recipe",
         ),
         "recipe_file": (

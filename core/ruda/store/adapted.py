@@ -122,7 +122,9 @@ def relabelled(snapshot: TensorSnapshot, key: str, containers: tuple[str, ...]) 
         if snapshot.containers == containers:
             return snapshot
         return _rebuilt(snapshot, None, containers=containers)
-    return _rebuilt(snapshot, "rename", key=key, containers=containers)
+    # What is taken from another file has no key here to be renamed from.
+    step = None if snapshot.trail and snapshot.trail[-1].startswith("take ") else "rename"
+    return _rebuilt(snapshot, step, key=key, containers=containers)
 
 
 def transposed(snapshot: TensorSnapshot) -> TensorSnapshot:

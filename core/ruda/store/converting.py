@@ -10,15 +10,15 @@ from ruda.nn import ParamSpec
 from ruda.store.adapt import IdentityAdapter, with_last_segment
 from ruda.store.adapted import relabelled
 from ruda.store.containers import counted, infer_containers
+from ruda.store.deciding import policy_notes, prepared, protected_by, shield_notes, with_taken
 from ruda.store.diff_match import alternative_key
 from ruda.store.index import TensorIndex
 from ruda.store.int8 import scale_beside
 from ruda.store.recipe import Recipe
 from ruda.store.regrouping import Pair, adapt, regrouped
-from ruda.store.scales import protected_keys
 from ruda.store.snapshot import TensorSnapshot
+from ruda.store.taking import taken_tensors, trail_of
 from ruda.store.targets import Target, expected_of
-from ruda.store.unscale import unscaled
 
 
 def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None) -> TensorIndex:
@@ -34,16 +34,17 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
     """
     if recipe.is_identity:
         return source
-    source = unscaled(source, recipe)
+    source, merge_notes = prepared(source, recipe)
     plan = recipe.remap.plan(source.snapshots)
     renamed = [
-        relabelled(snapshot, change.after, snapshot.containers)
+        (snapshot, relabelled(snapshot, change.after, snapshot.containers))
         for change, snapshot in zip(plan.changes, source.snapshots.values(), strict=True)
     ]
-    labelled, notes = _labelled(renamed, recipe, target)
-    recipe.select.guard([snapshot.key for snapshot in labelled])
+    renamed = with_taken(renamed, taken_tensors(recipe.takes))
+    labelled, notes = _labelled([pair[1] for pair in renamed], recipe, target)
+    recipe.guard([snapshot.key for snapshot in labelled])
     params = () if target is None else expected_of(target).params
-    plain = list(zip(source.snapshots.values(), labelled, strict=True))
+    plain = [(pair[0], given) for pair, given in zip(renamed, labelled, strict=True)]
     kept, idle = _adapted(_regrouped(plain, recipe, params), recipe)
     steps = {clash.key: clash.step for clash in plan.collisions}
     made: dict[str, TensorSnapshot] = {}
@@ -63,7 +64,7 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
         path=source.path,
         metadata=source.metadata,
         shards=source.shards,
-        notes=(*source.notes, *notes, *idle, *_doubts(made, recipe, target)),
+        notes=(*source.notes, *merge_notes, *notes, *idle, *_doubts(made, recipe, target)),
         unsafe=source.unsafe,
         tree=source.tree,
         extra=source.extra,
@@ -103,15 +104,17 @@ def _adapted(
     pairs: Sequence[Pair], recipe: Recipe
 ) -> tuple[list[tuple[TensorSnapshot, TensorSnapshot]], tuple[str, ...]]:
     """Every tensor that stays, as the file has it and as the adapters make it; idle steps."""
-    protected = protected_keys(
-        {given.key: given for _, given in pairs if isinstance(given, TensorSnapshot)}
+    protected = protected_by(
+        {given.key: given for _, given in pairs if isinstance(given, TensorSnapshot)}, recipe
     )
-    adapter = recipe.adapter(protected) if protected else recipe.adapter()
+    adapter = recipe.adapter(protected)
     select, skipped = recipe.select, recipe.skipped_keys
     kept: list[tuple[TensorSnapshot, TensorSnapshot]] = []
     failures: list[AdapterError] = []
     unmet = set(skipped)
-    undecided = set(recipe.choices)
+    undecided = set(recipe.decided_keys)
+    takes = recipe.takes
+    keys: list[str] = []
     taken = 0
     for original, labelled in pairs:
         failure: AdapterError | None = None
@@ -121,6 +124,9 @@ def _adapted(
             adapted, failure = relabelled(original, labelled.key, labelled.containers), error
         is_taken = select.matches(adapted.key, adapted.containers)
         undecided.discard(adapted.key)
+        keys.append(adapted.key)
+        if adapted.key in takes and original.trail[-1:] != trail_of(takes[adapted.key]):
+            continue  # the tensor of another file takes its place
         taken += is_taken
         if skipped and not skipped.isdisjoint(names := (adapted.key, original.key, labelled.key)):
             unmet.difference_update(names)
@@ -132,14 +138,9 @@ def _adapted(
             failures.append(failure)
     if failures:
         more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
-        raise AdapterError(f"{failures[0]}{more}")
+        raise type(failures[0])(f"{failures[0]}{more}")
     idle = [f"no tensor has the key {key!r} of a decision" for key in sorted(unmet | undecided)]
-    if protected and recipe.cast is not None:
-        first = next(iter(protected))
-        idle.append(
-            f"{counted(len(protected), 'tensor')} that are scaled, or are scales, keep their "
-            f"element type: {first!r} means nothing without {protected[first]!r}"
-        )
+    idle += [*shield_notes(protected, recipe), *policy_notes(recipe, keys)]
     if pairs and not taken:
         idle.insert(0, "the filter takes none of the keys")
     return kept, tuple(idle)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import ml_dtypes
 import numpy as np
 
 from ruda.errors import AdapterError
-from ruda.store.adapt import Chaining, IdentityAdapter, ModuleAdapter
+from ruda.store.adapt import Chaining, IdentityAdapter, ModuleAdapter, key_depth
 from ruda.store.adapted import CastSource, cast_to
+from ruda.store.half import FloatCastAdapter
+from ruda.store.patterns import compile_pattern
 from ruda.store.piecewise import Array, source_blocks
 from ruda.store.scales import FP8
 from ruda.store.snapshot import TensorSnapshot
-from ruda.tensor import CastCounts, DType, cast
+from ruda.tensor import CastCounts, DType, Kind, cast
 
 
 class ClampedSource(CastSource):
@@ -81,6 +84,11 @@ class DecidedCast(Chaining):
 
     inner: ModuleAdapter
     choices: Mapping[str, Choice]
+    rules: tuple[tuple[str, Choice], ...] = ()
+    """For tensors without a choice of their own: regexes, of which the first that is found counts.
+    Unlike a choice they leave integers and bools alone."""
+    broad: bool = False
+    """True if choices are made for tensors that no decision of the recipe names."""
 
     @property
     def name(self) -> str:
@@ -91,16 +99,40 @@ class DecidedCast(Chaining):
         """What is decided, else what the cast does. Raises AdapterError where it cannot be."""
         choice = self.choices.get(snapshot.key)
         if choice is None:
-            return self.inner.adapt(snapshot)
+            return self._ruled(snapshot)
         if choice.to is None:
             return snapshot
-        if snapshot.dtype in FP8 and choice.to is not snapshot.dtype:
+        return self._chosen(snapshot, choice, choice.to)
+
+    def _ruled(self, snapshot: TensorSnapshot) -> TensorSnapshot:
+        """What the first rule that fits says, else what the cast does."""
+        choice = next((c for search, c in self._searches if search(snapshot.key)), None)
+        if choice is None:
+            return self.inner.adapt(snapshot)
+        is_float = snapshot.dtype.is_float
+        if choice.to is None or not (is_float or snapshot.dtype.kind is Kind.QUANTIZED):
+            return snapshot
+        if is_float and (choice.clamped or snapshot.dtype in FP8):
+            return self._chosen(snapshot, choice, choice.to)
+        return FloatCastAdapter(choice.to).adapt(snapshot)
+
+    @cached_property
+    def _searches(self) -> tuple[tuple[Callable[[str], object], Choice], ...]:
+        return tuple((compile_pattern(p, "policy").search, choice) for p, choice in self.rules)
+
+    def _chosen(self, snapshot: TensorSnapshot, choice: Choice, to: DType) -> TensorSnapshot:
+        """The tensor in the dtype that is decided. Raises AdapterError."""
+        if snapshot.dtype in FP8 and to is not snapshot.dtype:
             raise AdapterError(
                 f"{snapshot.dtype_label} values may need a scale from another tensor, and a cast "
                 "of this one alone would lose it",
                 key=snapshot.key,
             )
-        return clamp_to(snapshot, choice.to) if choice.clamped else cast_to(snapshot, choice.to)
+        return clamp_to(snapshot, to) if choice.clamped else cast_to(snapshot, to)
+
+    def depth(self) -> int | None:
+        """That of the cast; whoever asks has to look at the tensors of ``choices`` themselves."""
+        return None if self.rules or self.broad else key_depth(self.inner)
 
     def alternative_name(self, name: str, kind: str | None) -> str | None:
         """None: a cast renames nothing."""
@@ -108,4 +140,4 @@ class DecidedCast(Chaining):
 
     def reverse(self) -> ModuleAdapter:
         """That of the cast; what single tensors were is not known any more."""
-        return self.inner.reverse() if not self.choices else IdentityAdapter()
+        return self.inner.reverse() if not (self.choices or self.rules) else IdentityAdapter()

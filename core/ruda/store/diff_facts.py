@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ruda.errors import AdapterError, DecisionError
 from ruda.nn import ParamSpec
 from ruda.store.diff_rows import Cause
 from ruda.store.remap import Collision
@@ -33,7 +34,7 @@ def dtype_cause(snapshot: TensorSnapshot, adapted: TensorSnapshot, expected: DTy
     """Why two dtypes do not fit; None where the recipe casts, or both are f32 in the file."""
     if {adapted.dtype, expected} == {DType.F32, DType.FLEX32}:
         return None
-    if any(step.startswith("cast") for step in adapted.trail[len(snapshot.trail) :]):
+    if any(step.startswith(("cast", "clamp")) for step in adapted.trail[len(snapshot.trail) :]):
         return None  # a cast that was asked for is what the target gets
     both = adapted.dtype, expected
     if all(dtype.is_float for dtype in both) or all(dtype.is_integer for dtype in both):
@@ -53,3 +54,8 @@ def dtype_fact(cause: Cause, adapted: TensorSnapshot, param: ParamSpec) -> str:
         return f"dtype: {both} of another scheme"
     remedy = f"; cast it to {expected}" if expected.is_float else ""
     return f"dtype: {both}{remedy}"
+
+
+def cause_of(error: AdapterError) -> Cause:
+    """Why a row that an adapter, or a decision, refuses is an error."""
+    return Cause.DECISION if isinstance(error, DecisionError) else Cause.ADAPTER

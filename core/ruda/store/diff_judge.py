@@ -10,7 +10,7 @@ from ruda.errors import AdapterError
 from ruda.nn import ParamSpec
 from ruda.store.adapt import IdentityAdapter, ModuleAdapter
 from ruda.store.adapted import relabelled
-from ruda.store.diff_facts import collision_fact, dtype_cause, dtype_fact, shape_fact
+from ruda.store.diff_facts import cause_of, collision_fact, dtype_cause, dtype_fact, shape_fact
 from ruda.store.diff_rows import Cause, DiffRow, NearestFinder, Status
 from ruda.store.recipe import Recipe
 from ruda.store.regrouping import Parts, adapt, gathered
@@ -79,7 +79,7 @@ class Judge:
             if not self._is_plain or snapshot.key != param.key:
                 adapted = self._adapted(snapshot, param)
         except AdapterError as error:
-            return DiffRow(Status.ERROR, Cause.ADAPTER, snapshot, None, param, str(error))
+            return DiffRow(Status.ERROR, cause_of(error), snapshot, None, param, str(error))
         return self._judged(param, snapshot, adapted)
 
     def parted(self, param: ParamSpec, parts: Parts) -> DiffRow:
@@ -102,7 +102,7 @@ class Judge:
             given = gathered(parts, self.sources, param.key, param.containers)
             adapted = adapt(self.adapter, given)
         except AdapterError as error:
-            return DiffRow(Status.ERROR, Cause.ADAPTER, first, None, param, str(error), **extra)
+            return DiffRow(Status.ERROR, cause_of(error), first, None, param, str(error), **extra)
         if adapted.key != param.key:
             adapted = replace(adapted, key=param.key)
         row = self._judged(param, first, adapted)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from ruda.nn import ParamSpec
 from ruda.progress import SILENT, Monitor
 from ruda.store.adapt import IdentityAdapter, ModuleAdapter, adapter_named, adapter_names, key_depth
+from ruda.store.deciding import policy_notes, prepared, shield_notes, shielded, with_decisions
 from ruda.store.diff_heads import param_heads, source_heads
 from ruda.store.diff_judge import Judge, is_harmless
 from ruda.store.diff_match import (
@@ -27,7 +28,6 @@ from ruda.store.recipe import Recipe
 from ruda.store.row_list import RowKind, RowList
 from ruda.store.snapshot import TensorSnapshot, kind_of
 from ruda.store.targets import Target, expected_of
-from ruda.store.unscale import unscaled
 
 
 def diff(
@@ -43,19 +43,25 @@ def diff(
     Raises RecipeError for a pattern that takes exponential time on these keys.
     """
     recipe = Recipe() if recipe is None else recipe
-    source = unscaled(source, recipe)
-    adapter = recipe.adapter()
+    source, merge_notes = prepared(source, recipe)
+    protected = shielded(source, recipe)
+    adapter = recipe.adapter(protected)
     expected = expected_of(target, needs_kinds=not isinstance(adapter, IdentityAdapter))
     run = _Diff(source, expected.params, recipe, adapter, monitor)
-    return DiffReport(
+    report = DiffReport(
         rows=RowList(run, run.kinds, run.known, run.made),
         source_tensors=len(source),
         target_tensors=len(expected.params),
         hints=run.hints(monitor),
-        notes=(*expected.notes, *run.notes()),
+        notes=(*merge_notes, *expected.notes, *run.notes(), *shield_notes(protected, recipe)),
         source_name=source.format if source.path is None else source.path.name,
         target_name=expected.name,
     )
+    return with_decisions(report, expected.params, recipe, _again, monitor)
+
+
+def _again(source: TensorIndex, target: Target, recipe: Recipe) -> DiffReport:
+    return diff(source, target, recipe=recipe)
 
 
 _LONE = frozenset({Cause.ADAPTER, Cause.COLLISION})
@@ -91,8 +97,8 @@ class _Diff:
             source.format == "pytorch",
             NearestKeys(self.unused, other_names),
         )
-        if not recipe.select.is_empty:
-            recipe.select.guard([*found.names, *(param.key for param in params)])
+        if recipe.policy or not recipe.select.is_empty:
+            recipe.guard([*found.names, *(param.key for param in params)])
         self.known: list[RowKind] = []
         self.examples: list[int] = []
         """For every kind the place of the first row of it."""
@@ -276,11 +282,15 @@ class _Diff:
         causes = {kind.cause for kind in self.known}
         if not select.is_empty and causes == {Cause.FILTER}:
             found.append("the filter takes none of the keys")
-        if skipped:
+        decided = skipped | self.recipe.decided_keys
+        if decided or self.recipe.policy:
             there = {*self.matching.keys, *self.matching.names, *(p.key for p in self.params)}
+            taken = self.recipe.takes.keys()
             found += [
-                f"no tensor has the key {key!r} of a decision" for key in sorted(skipped - there)
+                f"no tensor has the key {key!r} of a decision"
+                for key in sorted(decided - there - taken)
             ]
+            found += policy_notes(self.recipe, there)
         found += dict.fromkeys(self._idle_blocks())
         if self.recipe.cast is not None:
             kinds = {kind_of(param.containers) for param in self.params}

@@ -1,25 +1,40 @@
 """Recipe: what is done to the tensors of a file, as data.
 
 Everything that looks at a recipe (diff, apply, convert, the window, the command line) does the
-same steps in the same order: remap the keys, adapt to the modules of the target, cast, select by
-the resulting key, and last the decisions for single tensors. A recipe is frozen; an edit makes a
-new one, so undo is the one before.
+same steps in the same order: merge tensors that only mean something together, remap the keys, take
+tensors of other files, adapt to the modules of the target, change the shapes of single tensors,
+cast, and select by the resulting key. A recipe is frozen; an edit makes a new one, so undo is the
+one before.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from types import MappingProxyType
 
-from ruda.errors import RecipeError, SettingError
+from ruda.errors import DTypeError, RecipeError, SettingError
 from ruda.store.adapt import IdentityAdapter, ModuleAdapter, adapter_named, chain
 from ruda.store.decided import Choice, DecidedCast
-from ruda.store.half import HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter
+from ruda.store.decisions import Action, Change, Decision, Take, require_compatible
+from ruda.store.half import CAST_TARGETS, HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter
+from ruda.store.merging import require_merge
+from ruda.store.patterns import compile_pattern, guard
 from ruda.store.remap import KeyRemapper, RemapRule
 from ruda.store.select import PathFilter
+from ruda.store.shaping import ShapedAdapter
 from ruda.tensor import DType
+
+__all__ = [
+    "Action",
+    "Adaptation",
+    "CastPolicy",
+    "CastScope",
+    "DTypePolicy",
+    "Decision",
+    "Recipe",
+]
 
 
 class CastScope(Enum):
@@ -73,36 +88,64 @@ class CastPolicy:
         return replace(half, to=self.to)
 
 
-class Action(Enum):
-    """What is decided for one tensor."""
-
-    SKIP = "skip"
-    """Leave it out: the target keeps its value, a converted file lacks it."""
-    KEEP = "keep"
-    """Keep its element type, whatever the cast of the recipe says."""
-    CAST = "cast"
-    """Another element type than the cast of the recipe says."""
-    CLAMP = "clamp"
-    """As ``CAST``, and values that do not fit become the largest that do."""
-
-
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """What to do with one tensor, by its key in the target (or in the file, if none takes it).
+class DTypePolicy:
+    """The element type of every tensor in whose key a regex is found: kept, cast or clamped.
 
-    Raises RecipeError unless ``to`` is a float for ``CAST`` and ``CLAMP``, and absent elsewhere.
+    It goes before the cast of the recipe; of several that fit, the first counts; a decision about
+    the very tensor goes before all. Tensors of integers and bools are left alone. Raises
+    RecipeError for a regex that does not compile, and unless ``to`` fits the action.
     """
 
-    key: str
-    action: Action = Action.SKIP
+    pattern: str
+    action: Action = Action.KEEP
     to: DType | None = None
 
     def __post_init__(self) -> None:
-        casts = self.action in (Action.CAST, Action.CLAMP)
-        if casts and (self.to is None or not self.to.is_float):
-            raise RecipeError(f"{self.action.value} needs a float to cast to", step="decide")
-        if not casts and self.to is not None:
-            raise RecipeError(f"{self.action.value} casts to nothing", step="decide")
+        compile_pattern(self.pattern, "policy")
+        if self.action is Action.KEEP:
+            if self.to is not None:
+                raise RecipeError("keep casts to nothing", step="policy")
+        elif self.action not in (Action.CAST, Action.CLAMP):
+            raise RecipeError(
+                f"a policy keeps, casts or clamps; {self.action.value} is for single tensors",
+                step="policy",
+            )
+        else:
+            self._check_type()
+
+    def _check_type(self) -> None:
+        allowed = CAST_TARGETS if self.action is Action.CAST else CAST_TARGETS[:-1]
+        if self.to not in allowed:
+            names = ", ".join(str(dtype) for dtype in allowed)
+            raise RecipeError(f"{self.action.value} takes {names}, not {self.to}", step="policy")
+
+    @classmethod
+    def parse(cls, text: str) -> DTypePolicy:
+        """``REGEX=keep``, ``REGEX=bf16`` or ``REGEX=clamp:f16``. Raises RecipeError."""
+        pattern, sign, word = text.rpartition("=")
+        if not sign or not pattern:
+            raise RecipeError(
+                f"expected REGEX=keep, REGEX=DTYPE or REGEX=clamp:DTYPE, got {text!r}",
+                step="policy",
+            )
+        if word == "keep":
+            return cls(pattern)
+        clamped = word.startswith("clamp:")
+        name = word.removeprefix("clamp:")
+        try:
+            to = DType.I8 if name == "int8" else DType.parse(name)
+        except DTypeError as error:
+            raise RecipeError(f"{text!r}: {error}", step="policy") from None
+        return cls(pattern, Action.CLAMP if clamped else Action.CAST, to)
+
+    @property
+    def text(self) -> str:
+        """What ``parse`` reads."""
+        if self.to is None:
+            return f"{self.pattern}=keep"
+        clamp = "clamp:" if self.action is Action.CLAMP else ""
+        return f"{self.pattern}={clamp}{self.to}"
 
 
 Adaptation = str | ModuleAdapter
@@ -111,23 +154,26 @@ Adaptation = str | ModuleAdapter
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Remap, adapt, cast, select and decide, in this order."""
+    """Merge, remap, adapt, cast, select and decide; see above for the order."""
 
     select: PathFilter = field(default_factory=PathFilter)
     remap: KeyRemapper = field(default_factory=KeyRemapper)
     adapt: tuple[Adaptation, ...] = ()
     cast: CastPolicy | None = None
     decide: tuple[Decision, ...] = ()
+    policy: tuple[DTypePolicy, ...] = ()
+    """Element types by pattern, before ``cast``."""
+    merge: tuple[str, ...] = ()
+    """What is computed out of several tensors, by name: ``scales``, ``weight-norm``, ….
+    Done first, on the keys of the file."""
 
     def __post_init__(self) -> None:
         for entry in self.adapt:
             if isinstance(entry, str):
                 adapter_named(entry)
-        seen: set[str] = set()
-        for decision in self.decide:
-            if decision.key in seen:
-                raise RecipeError(f"two decisions for {decision.key!r}", step="decide")
-            seen.add(decision.key)
+        require_compatible(self.decide)
+        for name in self.merge:
+            require_merge(name)
 
     @property
     def is_identity(self) -> bool:
@@ -137,7 +183,7 @@ class Recipe:
             and self.remap.is_empty
             and not self.adapt
             and self.cast is None
-            and not self.decide
+            and not (self.decide or self.policy or self.merge)
         )
 
     @property
@@ -151,16 +197,55 @@ class Recipe:
         return {
             d.key: Choice(d.to, d.action is Action.CLAMP)
             for d in self.decide
-            if d.action is not Action.SKIP
+            if d.action in (Action.KEEP, Action.CAST, Action.CLAMP)
         }
 
-    def adapter(self, protected: Iterable[str] = ()) -> ModuleAdapter:
-        """All adapters and the cast as one; ``protected`` tensors keep their element type."""
+    @property
+    def takes(self) -> dict[str, Take]:
+        """The tensors that are taken from other files, by key."""
+        return {d.key: d.change for d in self.decide if isinstance(d.change, Take)}
+
+    @property
+    def changes(self) -> dict[str, tuple[Change, ...]]:
+        """What is done to the shapes of single tensors, by key, in order."""
+        found: dict[str, tuple[Change, ...]] = {}
+        for decision in self.decide:
+            if decision.is_shape and decision.change is not None:
+                found[decision.key] = (*found.get(decision.key, ()), decision.change)
+        return found
+
+    @property
+    def decided_keys(self) -> frozenset[str]:
+        """Keys of tensors whose element type or shape is decided."""
+        return frozenset(self.choices) | frozenset(self.changes)
+
+    @property
+    def casts(self) -> bool:
+        """True if any element type may change."""
+        return self.cast is not None or bool(self.choices) or bool(self.policy)
+
+    def guard(self, keys: Iterable[str]) -> None:
+        """Raise RecipeError for a pattern of the filter or policy that takes too long on these."""
+        found = list(keys)
+        self.select.guard(found)
+        for policy in self.policy:
+            guard(policy.pattern, found, "policy")
+
+    def adapter(self, protected: Mapping[str, str] = MappingProxyType({})) -> ModuleAdapter:
+        """All adapters, the changes of shapes, and the cast as one.
+
+        ``protected`` maps tensors that keep their element type and shape to the scale (or what
+        else) that they mean nothing without.
+        """
         adapters = [adapter_named(a) if isinstance(a, str) else a for a in self.adapt]
-        choices = {key: Choice() for key in protected} | self.choices
-        if choices:
+        changes = self.changes
+        if changes:
+            adapters.append(ShapedAdapter(changes, protected))
+        choices = {key: Choice() for key in protected} | self.choices if self.casts else {}
+        if choices or self.policy:
             inner = IdentityAdapter() if self.cast is None else self.cast.adapter()
-            adapters.append(DecidedCast(inner, choices))
+            rules = tuple((p.pattern, Choice(p.to, p.action is Action.CLAMP)) for p in self.policy)
+            adapters.append(DecidedCast(inner, choices, rules, broad=bool(protected)))
         elif self.cast is not None:
             adapters.append(self.cast.adapter())
         return chain(adapters)
@@ -195,6 +280,18 @@ class Recipe:
         """With the decision to leave these tensors out."""
         return self.with_decision(*(Decision(key) for key in keys))
 
+    def with_policy(self, *policy: DTypePolicy) -> Recipe:
+        """With these element types by pattern instead."""
+        return replace(self, policy=policy)
+
+    def with_merge(self, *names: str) -> Recipe:
+        """With these merges instead. Raises RecipeError for a name that is none."""
+        return replace(self, merge=names)
+
+    def with_further(self, *decisions: Decision) -> Recipe:
+        """With these decisions besides others. Raises RecipeError where they exclude each other."""
+        return replace(self, decide=(*self.decide, *decisions))
+
     def with_decision(self, *decisions: Decision) -> Recipe:
         """With these decisions, instead of others about the same tensors."""
         keys = {decision.key for decision in decisions}
@@ -204,9 +301,3 @@ class Recipe:
     def without_decision(self, *keys: str) -> Recipe:
         """Without the decisions about these tensors."""
         return replace(self, decide=tuple(d for d in self.decide if d.key not in keys))
-
-
-def nearest_word(word: str, known: Iterable[str]) -> str:
-    """`` (did you mean 'x'?)`` for a slip of the pen, or nothing."""
-    near = difflib.get_close_matches(word, list(known), n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""

@@ -46,6 +46,7 @@ _TITLES = {
     Cause.DTYPE: "DType mismatch",
     Cause.KIND: "DType mismatch",
     Cause.ADAPTER: "Adapter error",
+    Cause.DECISION: "Decision error",
     Cause.LOAD: "Load error",
     Cause.COLLISION: "Key collision",
 }

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ruda.store.named_predicates import Predicate, predicate_named
 from ruda.store.patterns import compile_pattern, guard
-
-Predicate = Callable[[str, str], bool]
-"""Of a key and its dotted container path (``Struct:Model.Struct:Linear``, or empty)."""
 
 
 @dataclass(frozen=True)
@@ -20,12 +18,16 @@ class PathFilter:
     whole, predicates get the key and its container path. ``~f`` takes what ``f`` leaves, ``f | g``
     what either takes, ``f.without(g)`` what ``f`` takes and ``g`` leaves.
 
-    Raises RecipeError for a regex that does not compile, with its position.
+    A predicate is a function or the name of a registered one (``norm``, ``kind:Linear``), which a
+    recipe file can hold.
+
+    Raises RecipeError for a regex that does not compile, with its position, and for a name that
+    no predicate has.
     """
 
     regexes: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
-    predicates: tuple[Predicate, ...] = ()
+    predicates: tuple[Predicate | str, ...] = ()
     any_of: tuple[PathFilter, ...] = ()
     """Whole filters as criteria: what ``|`` makes of filters that cannot be merged."""
     takes_all: bool = False
@@ -35,6 +37,9 @@ class PathFilter:
     def __post_init__(self) -> None:
         for pattern in self.regexes:
             compile_pattern(pattern, "select")
+        for predicate in self.predicates:
+            if isinstance(predicate, str):
+                predicate_named(predicate)
 
     @classmethod
     def all(cls) -> PathFilter:
@@ -54,7 +59,7 @@ class PathFilter:
         return cls(keys=tuple(keys))
 
     @classmethod
-    def from_predicate(cls, predicate: Predicate) -> PathFilter:
+    def from_predicate(cls, predicate: Predicate | str) -> PathFilter:
         """Filter of the keys that the predicate takes."""
         return cls(predicates=(predicate,))
 
@@ -74,7 +79,7 @@ class PathFilter:
         """Also take exactly these keys."""
         return replace(self, keys=(*self.keys, *keys))
 
-    def with_predicate(self, predicate: Predicate) -> PathFilter:
+    def with_predicate(self, predicate: Predicate | str) -> PathFilter:
         """Also take keys for which ``predicate(key, container_path)`` is true."""
         return replace(self, predicates=(*self.predicates, predicate))
 
@@ -132,6 +137,10 @@ class PathFilter:
         return tuple(compile_pattern(p, "select").search for p in self.regexes)
 
     @cached_property
+    def _calls(self) -> tuple[Predicate, ...]:
+        return tuple(predicate_named(p) if isinstance(p, str) else p for p in self.predicates)
+
+    @cached_property
     def _key_set(self) -> frozenset[str]:
         return frozenset(self.keys)
 
@@ -156,6 +165,6 @@ class PathFilter:
             return True
         if self.predicates:
             path = containers if isinstance(containers, str) else ".".join(containers)
-            if any(predicate(key, path) for predicate in self.predicates):
+            if any(predicate(key, path) for predicate in self._calls):
                 return True
         return any(member.matches(key, containers) for member in self.any_of)

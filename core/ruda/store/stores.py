@@ -32,13 +32,14 @@ from ruda.store.applying import apply
 from ruda.store.collecting import collect, without_variants
 from ruda.store.index import TensorIndex
 from ruda.store.mapped import with_mapped_values
+from ruda.store.named_predicates import Predicate
 from ruda.store.opening import open_store
 from ruda.store.plan import lay_out, plan_save, refuse_blockers
 from ruda.store.recipe import Recipe
 from ruda.store.regrouping import all_adapted
 from ruda.store.remap import KeyRemapper
 from ruda.store.result import ApplyResult
-from ruda.store.select import PathFilter, Predicate
+from ruda.store.select import PathFilter
 from ruda.store.snapshot import TensorSnapshot
 from ruda.store.streaming import to_bytes
 from ruda.store.writer import SaveResult, write

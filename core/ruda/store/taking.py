@@ -110,8 +110,13 @@ def _taken(take: Take, index: TensorIndex, stamp: tuple[int, int]) -> TensorSnap
         containers=(),
         param_id=None,
         shared_with=None,
-        trail=(f"take {name}",),
+        trail=trail_of(take),
     )
+
+
+def trail_of(take: Take) -> tuple[str, ...]:
+    """The trail of a tensor that was taken, before anything else was done to it."""
+    return (f"take {Path(take.file).name}:{take.key}",)
 
 
 def _impossible(key: str, take: Take, error: Exception) -> DecisionError:

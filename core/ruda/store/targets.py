@@ -29,7 +29,7 @@ def expected_of(target: Target, *, needs_kinds: bool = True) -> Expected:
     if isinstance(target, TensorIndex):
         return _of_index(target, needs_kinds=needs_kinds)
     spec = target if isinstance(target, ModuleSpec) else ModuleSpec.of(target)
-    return Expected(spec.entries, _root_name(spec.entries))
+    return Expected(spec.entries, spec.name or _root_name(spec.entries))
 
 
 def _root_name(params: tuple[ParamSpec, ...]) -> str:

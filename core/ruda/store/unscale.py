@@ -9,6 +9,7 @@ from ruda.store.adapted import cast_to
 from ruda.store.half import CASTABLE
 from ruda.store.index import TensorIndex
 from ruda.store.int8 import SUFFIX, scale_shape, with_scale
+from ruda.store.patterns import compile_pattern
 from ruda.store.recipe import CastScope, Recipe
 from ruda.store.scales import FLOAT8, scale_of
 from ruda.store.snapshot import TensorSnapshot
@@ -29,8 +30,9 @@ def unscaled(source: TensorIndex, recipe: Recipe) -> TensorIndex:
     changed: dict[str, TensorSnapshot] = {}
     gone: set[str] = set()
     decided = recipe.choices
+    rules = [compile_pattern(policy.pattern, "policy").search for policy in recipe.policy]
     for key, snapshot in source.items():
-        if key in decided:
+        if key in decided or any(search(key) for search in rules):
             continue
         if snapshot.dtype is not DType.I8 and snapshot.dtype not in FLOAT8:
             continue
