@@ -90,6 +90,8 @@ class Architecture:
     output: Output
     settings: tuple[Setting, ...]
     builder: Callable[..., Module]
+    adapters: tuple[str, ...] = ("pytorch-to-ruda",)
+    """What takes the files of other libraries, by the names that recipes have for it."""
 
     def build(self, **settings: int) -> Module:
         """A new network with these settings and the defaults of the others.

@@ -128,19 +128,21 @@ def _settings(hidden: int, layers: int, heads: int, ff: int) -> tuple[Setting, .
 BERT_BASE = Architecture(
     name="bert-base",
     title="BERT base",
-    summary="An encoder of text with 12 layers of 768; hf-bert-to-ruda takes its files.",
+    summary="An encoder of text with 12 layers of 768.",
     input=InputSpec((512,), (), (), ()),
     output="states",
     settings=_settings(768, 12, 12, 3072),
     builder=Bert,
+    adapters=("hf-bert-to-ruda",),
 )
 
 MINILM_L6 = Architecture(
     name="minilm-l6",
     title="MiniLM L6",
-    summary="A sentence encoder: a BERT with 6 layers of 384; hf-bert-to-ruda takes its files.",
+    summary="A sentence encoder: a BERT with 6 layers of 384.",
     input=InputSpec((512,), (), (), ()),
     output="states",
     settings=_settings(384, 6, 12, 1536),
     builder=Bert,
+    adapters=("hf-bert-to-ruda",),
 )

@@ -145,8 +145,7 @@ def _architecture(number: str) -> Architecture:
     return Architecture(
         name=f"resnet{number}",
         title=f"ResNet-{number}",
-        summary="Pictures in 1000 classes; pytorch-to-ruda takes the files of torchvision and "
-        "timm, hf-resnet-to-ruda those of Hugging Face.",
+        summary="Pictures in 1000 classes, by blocks with shortcuts.",
         input=IMAGENET,
         output="logits",
         settings=(
@@ -159,6 +158,7 @@ def _architecture(number: str) -> Architecture:
             SEED,
         ),
         builder=build,
+        adapters=("pytorch-to-ruda", "hf-resnet-to-ruda"),
     )
 
 

@@ -73,7 +73,7 @@ def tied_logits(x: Tensor, head: Linear | None, embedding: Embedding) -> Tensor:
 GPT2 = Architecture(
     name="gpt2",
     title="GPT-2",
-    summary="Continues text; the small one of 12 layers of 768; hf-gpt2-to-ruda takes its files.",
+    summary="Continues text; the small one of 12 layers of 768.",
     input=InputSpec((1024,), (), (), ()),
     output="logits",
     settings=(
@@ -87,4 +87,5 @@ GPT2 = Architecture(
         SEED,
     ),
     builder=Gpt2,
+    adapters=("hf-gpt2-to-ruda",),
 )

@@ -146,6 +146,7 @@ def _architecture(
         output="logits",
         settings=_settings(**sizes),
         builder=Llama,
+        adapters=("hf-llama-to-ruda", "pytorch-to-ruda"),
     )
 
 
@@ -156,7 +157,7 @@ LLAMA = _architecture(
 TINYLLAMA = _architecture(
     "tinyllama-1.1b",
     "TinyLlama 1.1B",
-    "Continues text; hf-llama-to-ruda takes its files.",
+    "Continues text.",
     2048,
     dim=2048,
     layers=22,
@@ -169,7 +170,7 @@ TINYLLAMA = _architecture(
 QWEN2 = _architecture(
     "qwen2-0.5b",
     "Qwen2 0.5B",
-    "A Llama with biases and a tied head; hf-llama-to-ruda takes its files.",
+    "A Llama with biases and a tied head.",
     32768,
     dim=896,
     layers=24,
@@ -186,7 +187,7 @@ QWEN2 = _architecture(
 QWEN3 = _architecture(
     "qwen3-0.6b",
     "Qwen3 0.6B",
-    "A Llama with a norm for every head and a tied head; hf-llama-to-ruda takes its files.",
+    "A Llama with a norm for every head and a tied head.",
     40960,
     dim=1024,
     layers=28,

@@ -158,8 +158,7 @@ def rounded(percents: int) -> int:
 MOBILENET_V2 = Architecture(
     name="mobilenet-v2",
     title="MobileNetV2",
-    summary="Pictures in 1000 classes; pytorch-to-ruda takes torchvision's files, "
-    "timm-mobilenet-v2-to-ruda and hf-mobilenet-v2-to-ruda the others (eps=3 tf=1 for the last).",
+    summary="Pictures in 1000 classes, for phones; Hugging Face's files want eps=3 tf=1.",
     input=IMAGENET,
     output="logits",
     settings=(
@@ -170,4 +169,5 @@ MOBILENET_V2 = Architecture(
         SEED,
     ),
     builder=MobileNetV2,
+    adapters=("pytorch-to-ruda", "timm-mobilenet-v2-to-ruda", "hf-mobilenet-v2-to-ruda"),
 )

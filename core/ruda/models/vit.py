@@ -79,8 +79,7 @@ class ViT(Module):
 VIT_B16 = Architecture(
     name="vit-b16",
     title="ViT B/16",
-    summary="Pictures in 1000 classes by patches of 16 × 16 pixels; timm-vit-to-ruda, "
-    "torchvision-vit-to-ruda and hf-vit-to-ruda take its files (eps=12 for the last).",
+    summary="Pictures in 1000 classes, by patches; Hugging Face's files want eps=12.",
     input=HALVES,
     output="logits",
     settings=(
@@ -95,4 +94,5 @@ VIT_B16 = Architecture(
         SEED,
     ),
     builder=ViT,
+    adapters=("timm-vit-to-ruda", "torchvision-vit-to-ruda", "hf-vit-to-ruda"),
 )

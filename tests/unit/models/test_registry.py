@@ -11,6 +11,7 @@ from ruda.errors import (
 )
 from ruda.models import architectures, get
 from ruda.nn import ModuleSpec
+from ruda.store import Recipe
 from ruda.tensor import Tensor
 
 ALL = [pytest.param(a, id=a.name) for a in architectures()]
@@ -62,6 +63,13 @@ KEYS = {
 def test_names_are_unique_and_found():
     assert {a.name for a in architectures()} == set(KEYS)
     assert all(get(a.name) is a for a in architectures())
+
+
+@pytest.mark.parametrize("architecture", ALL)
+def test_its_adapters_are_adapters(architecture):
+    assert architecture.adapters
+    assert Recipe(adapt=architecture.adapters[:1]).adapter().name == architecture.adapters[0]
+    assert all(Recipe(adapt=(name,)) for name in architecture.adapters)
 
 
 UNKNOWN = [

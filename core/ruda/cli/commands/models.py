@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def command(as_json: bool) -> int:
     """List the architectures that weights can be loaded into, with input and settings."""
     from ruda.models import architectures
-    from ruda.session import count_text, shape_text
+    from ruda.session import shape_text
 
     listed = architectures()
     if as_json:
@@ -31,7 +31,7 @@ def command(as_json: bool) -> int:
                 architecture.name,
                 architecture.title,
                 f"input {shape_text(architecture.input.shape)}",
-                f"{count_text(len(architecture.input.classes))} classes",
+                _output(architecture),
             ]
             for architecture in listed
         ],
@@ -42,7 +42,17 @@ def command(as_json: bool) -> int:
         say(f"{architecture.name}: {architecture.summary}")
         for setting in architecture.settings:
             say(f"  {setting.name}={setting.default}  {setting.help}")
+        say(f"  files of other libraries: --adapt {' or '.join(architecture.adapters)}")
     return FINE
+
+
+def _output(architecture: Architecture) -> str:
+    from ruda.session import count_text
+
+    classes = len(architecture.input.classes)
+    if classes:
+        return f"{count_text(classes)} classes"
+    return "a vector per token" if architecture.output == "states" else "the next token"
 
 
 def _object(architecture: Architecture) -> dict[str, Any]:
@@ -55,6 +65,7 @@ def _object(architecture: Architecture) -> dict[str, Any]:
         "input": list(architecture.input.shape),
         "classes": len(architecture.input.classes),
         "output": architecture.output,
+        "adapters": list(architecture.adapters),
         "tensors": len(ModuleSpec.of(architecture.build())),
         "settings": [asdict(setting) for setting in architecture.settings],
     }
