@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import ClassVar, Protocol, runtime_checkable
 
 from ruda.store.adapted import transposed
-from ruda.store.regroup import Piece, native_pieces, torch_pieces
+from ruda.store.regroup import Piece, kept_otherwise, native_pieces, torch_pieces
 from ruda.store.snapshot import EITHER, TensorSnapshot, kind_of
 
 NORMS = frozenset({"BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "RmsNorm"})
@@ -82,6 +82,10 @@ class Chaining:
         """
         return ()
 
+    def divides(self, containers: tuple[str, ...]) -> bool:
+        """False if no key in these containers has ``pieces``: then nobody has to ask for them."""
+        return type(self).pieces is not Chaining.pieces
+
     def results(self, key: str, containers: tuple[str, ...]) -> tuple[Piece, ...]:
         """What becomes of a tensor: the tensors that its blocks of rows become, in their order.
 
@@ -127,6 +131,11 @@ def pieces_of(
 ) -> tuple[tuple[Piece, ...], ...]:
     """``pieces`` of an adapter that may not have it."""
     return adapter.pieces(key, containers) if isinstance(adapter, Chaining) else ()
+
+
+def may_divide(adapter: ModuleAdapter, containers: tuple[str, ...]) -> bool:
+    """``divides`` of an adapter that may not have it."""
+    return isinstance(adapter, Chaining) and adapter.divides(containers)
 
 
 def key_depth(adapter: ModuleAdapter) -> int | None:
@@ -192,6 +201,10 @@ class ChainAdapter(Chaining):
         """What the first member that splits or joins makes of it."""
         found = (results_of(member, key, containers) for member in self.members)
         return next((pieces for pieces in found if pieces), ())
+
+    def divides(self, containers: tuple[str, ...]) -> bool:
+        """True if any member does."""
+        return any(may_divide(member, containers) for member in self.members)
 
     def depth(self) -> int | None:
         """That of the member which looks at most of a key."""
@@ -273,7 +286,12 @@ class PyTorchToRuda(_LayoutAdapter):
 
     def pieces(self, key: str, containers: tuple[str, ...]) -> tuple[tuple[Piece, ...], ...]:
         """PyTorch's tensor, or the block of one, that holds a parameter of Ruda's."""
-        return tuple((piece,) for piece in torch_pieces(key, containers, _TO_PYTORCH))
+        found = torch_pieces(key, containers, _TO_PYTORCH)
+        return tuple((piece,) for piece in found) if found else ()
+
+    def divides(self, containers: tuple[str, ...]) -> bool:
+        """True if a module on the way is one that PyTorch keeps otherwise."""
+        return kept_otherwise(containers)
 
     def results(self, key: str, containers: tuple[str, ...]) -> tuple[Piece, ...]:
         """The parameters of Ruda's that a tensor of PyTorch's holds."""
@@ -306,6 +324,10 @@ class RudaToPyTorch(_LayoutAdapter):
         """The parameters of Ruda's that make up a tensor of PyTorch's."""
         found = native_pieces(key, containers)
         return (found,) if found else ()
+
+    def divides(self, containers: tuple[str, ...]) -> bool:
+        """True if a module on the way is one that PyTorch keeps otherwise."""
+        return kept_otherwise(containers)
 
     def results(self, key: str, containers: tuple[str, ...]) -> tuple[Piece, ...]:
         """The tensor of PyTorch's that a parameter of Ruda's goes into."""

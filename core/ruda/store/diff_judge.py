@@ -21,6 +21,9 @@ from ruda.tensor import Kind
 HARMLESS = frozenset({"num_batches_tracked"})
 """Last segments of keys that PyTorch writes and no model needs."""
 
+HARMLESS_ENDS = tuple(HARMLESS)
+"""What the key of such a tensor ends with; not every key that does is one (``is_harmless``)."""
+
 
 @dataclass(frozen=True)
 class Judge:

@@ -12,6 +12,7 @@ from ruda.store.adapt import (
     ModuleAdapter,
     adapter_named,
     adapter_names,
+    may_divide,
     pieces_of,
     with_last_segment,
 )
@@ -155,14 +156,22 @@ def _match_otherwise(
     used.whole |= direct
     others = OtherNames(adapter)
     left: list[int] = []
+    idle: set[tuple[tuple[str, ...], str]] = set()
     for at, place in enumerate(places):
         if place != NOWHERE:
             continue
         if not at % CHECK_EVERY:
             monitor.check()
+        known = params[at].containers, wanted[at].rpartition(".")[2]
+        if known in idle:
+            continue
+        if not others.knows(*known):
+            idle.add(known)
+            continue
         name = others.key_of(params[at])
         if name is None or name not in names or name in own or name in used.whole:
-            left.append(at)
+            if others.divides(params[at].containers):
+                left.append(at)
         else:
             used.whole.add(name)
             places[at] = names[name]
@@ -186,23 +195,37 @@ class OtherNames:
     def __init__(self, adapter: ModuleAdapter) -> None:
         self._adapter = adapter
         self._names: dict[tuple[tuple[str, ...], str], str | None] = {}
+        self._divides: dict[tuple[str, ...], bool] = {}
 
     def key_of(self, param: ParamSpec) -> str | None:
         """The key under which the adapter would also look for the parameter."""
-        head, dot, last = param.key.rpartition(".")
-        known = (param.containers, last)
-        if known in self._names:
-            name = self._names[known]
-        else:
-            name = self._adapter.alternative_name(last, kind_of(param.containers))
-            self._names[known] = name
-        return None if name is None else f"{head}{dot}{name}"
+        last = param.key.rpartition(".")[2]
+        name = self._name(param.containers, last)
+        return None if name is None else param.key[: len(param.key) - len(last)] + name
 
-    def keys_of(self, param: ParamSpec) -> Iterator[str]:
+    def knows(self, containers: tuple[str, ...], last: str) -> bool:
+        """False if no key in these containers that ends so has another name."""
+        return self._name(containers, last) is not None or self.divides(containers)
+
+    def divides(self, containers: tuple[str, ...]) -> bool:
+        """False if no parameter in them is a part of a tensor or made of several."""
+        known = self._divides.get(containers)
+        if known is None:
+            known = self._divides[containers] = may_divide(self._adapter, containers)
+        return known
+
+    def keys_of(self, param: ParamSpec) -> Sequence[str]:
         """All of them, those of tensors that it is a part of or made from as well."""
         other = self.key_of(param)
-        if other is not None:
-            yield other
-        for parts in pieces_of(self._adapter, param.key, param.containers):
-            for piece in parts:
-                yield piece.key
+        found = [] if other is None else [other]
+        if self.divides(param.containers):
+            for parts in pieces_of(self._adapter, param.key, param.containers):
+                found += [piece.key for piece in parts]
+        return found
+
+    def _name(self, containers: tuple[str, ...], last: str) -> str | None:
+        known = containers, last
+        if known not in self._names:
+            name = self._adapter.alternative_name(last, kind_of(containers))
+            self._names[known] = name
+        return self._names[known]

@@ -10,7 +10,7 @@ from ruda.progress import SILENT, Monitor
 from ruda.store.adapt import IdentityAdapter, ModuleAdapter, adapter_named, adapter_names, key_depth
 from ruda.store.deciding import policy_notes, prepared, shield_notes, shielded, with_decisions
 from ruda.store.diff_heads import param_heads, source_heads
-from ruda.store.diff_judge import Judge, is_harmless
+from ruda.store.diff_judge import HARMLESS_ENDS, Judge, is_harmless
 from ruda.store.diff_match import (
     CHECK_EVERY,
     NOWHERE,
@@ -165,7 +165,8 @@ class _Diff:
         for at, (place, name) in enumerate(self.alone, len(self.params)):
             if not at % CHECK_EVERY:
                 monitor.check()
-            code: object = (numbers[place], keys[place] != name, is_harmless(name))
+            harmless = name.endswith(HARMLESS_ENDS) and is_harmless(name)
+            code: object = numbers[place] * 4 + 2 * (keys[place] != name) + harmless
             if skips:
                 containers = self._snapshot(place).containers
                 code = code, self.judge.skip_cause(name, containers, keys[place])
@@ -245,9 +246,14 @@ class _Diff:
         if not missing and not turned:
             return ()
         wanted = [param.key for param in missing]
+        groups: dict[tuple[tuple[str, ...], str], list[ParamSpec]] = {}
+        for param in missing:
+            groups.setdefault((param.containers, param.key.rpartition(".")[2]), []).append(param)
         if not isinstance(self.adapter, IdentityAdapter):
-            names = OtherNames(self.adapter)
-            wanted += [key for param in missing for key in names.keys_of(param)]
+            others = OtherNames(self.adapter)
+            for known, found in groups.items():
+                if others.knows(*known):
+                    wanted += [key for param in found for key in others.keys_of(param)]
         monitor.check()
         hints = probe_prefixes(self.unused, wanted, monitor=monitor)
         if hints and hints[0].matches >= len(missing) and not turned:
@@ -255,17 +261,20 @@ class _Diff:
         best = Hint("adapt", "", 0)
         for name in adapter_names():
             if name not in self.recipe.adapt and not self._has_reverse(name):
-                hint = Hint("adapt", name, self._named_by(name, missing, monitor) + turned)
+                others = OtherNames(adapter_named(name))
+                some = [found for known, found in groups.items() if others.knows(*known)]
+                matches = sum(self._found_by(others, params, monitor) for params in some)
+                hint = Hint("adapt", name, matches + turned)
                 best = hint if hint.matches > best.matches else best
         if best.matches:
             hints.append(best)
         return tuple(sorted(hints, key=lambda hint: -hint.matches))
 
-    def _named_by(self, adapter: str, missing: Sequence[ParamSpec], monitor: Monitor) -> int:
-        """How many of the parameters the adapter would find a source for."""
-        names, unused = OtherNames(adapter_named(adapter)), self.matching.unused
+    def _found_by(self, names: OtherNames, params: Sequence[ParamSpec], monitor: Monitor) -> int:
+        """How many of the parameters have a source under other names."""
+        unused = self.matching.unused
         found = 0
-        for count, param in enumerate(missing):
+        for count, param in enumerate(params):
             if not count % CHECK_EVERY:
                 monitor.check()
             found += any(key in unused for key in names.keys_of(param))

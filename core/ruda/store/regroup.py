@@ -76,12 +76,17 @@ def _kinds(containers: tuple[str, ...]) -> tuple[str, ...] | None:
     return kinds if not _SPECIAL.isdisjoint(kinds) else None
 
 
+def kept_otherwise(containers: tuple[str, ...]) -> bool:
+    """True if a module among them is one that PyTorch divides or names otherwise."""
+    return _kinds(containers) is not None
+
+
 def torch_pieces(
     key: str, containers: tuple[str, ...], leaf_names: Mapping[str, Mapping[str, str]]
 ) -> tuple[Piece, ...]:
     """Where PyTorch may keep a parameter, the most usual place first; nothing if it is alike."""
     kinds = _kinds(containers)
-    segments = key.split(".")
+    segments = key.split(".") if kinds is not None else []
     if kinds is None or len(kinds) != len(segments):
         return ()
     head: list[str] = []
@@ -146,8 +151,8 @@ def native_pieces(key: str, containers: tuple[str, ...]) -> tuple[Piece, ...]:
     ):
         return _native_attention(parent, leaf)
     base = _BOTH_WAYS.get(kind or "", kind or "")
-    found = _RECURRENT_LEAF.fullmatch(leaf)
-    if base not in GATES or found is None:
+    found = _RECURRENT_LEAF.fullmatch(leaf) if base in GATES else None
+    if found is None:
         return ()
     part, transform, layer, reverse = found.groups()
     kinds = [f"Struct:{base}", "Struct:GateController", "Struct:Linear"]

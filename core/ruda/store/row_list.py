@@ -81,7 +81,7 @@ class RowList(Sequence[DiffRow]):
     cause, steps, element types and shapes. Two threads may make one row twice; one of them is kept.
     """
 
-    __slots__ = ("_made", "_maker", "kinds", "known")
+    __slots__ = ("_folded", "_made", "_maker", "kinds", "known")
 
     def __init__(
         self,
@@ -93,6 +93,7 @@ class RowList(Sequence[DiffRow]):
         self.kinds = kinds
         self.known = known
         self._maker = maker
+        self._folded: list[str] | None = None
         self._made = {} if made is None else made
 
     @classmethod
@@ -166,7 +167,9 @@ class RowList(Sequence[DiffRow]):
     def families(self, places: Sequence[int] | None = None) -> dict[str, list[int]]:
         """Places of rows (all, unless given) by their key with numbers folded, in order."""
         found: dict[str, list[int]] = {}
-        folded = fold_all(self.keys)
+        folded = self._folded
+        if folded is None:
+            folded = self._folded = fold_all(self.keys)
         if places is None:
             for at, family in enumerate(folded):
                 found.setdefault(family, []).append(at)

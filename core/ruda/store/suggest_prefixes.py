@@ -75,7 +75,7 @@ def prefix_votes(longer: Sequence[str], shorter: Collection[str]) -> Counter[str
     if step <= 1:
         return votes
     if not votes:
-        return _votes(longer, shorter)
+        return _votes_of_families(longer, shorter)
     best = sorted(votes, key=lambda prefix: (-votes[prefix], len(prefix)))[:PROPOSED]
     return Counter({prefix: _with_prefix(longer, shorter, prefix) for prefix in best})
 
@@ -87,6 +87,27 @@ def _votes(longer: Sequence[str], shorter: Collection[str]) -> Counter[str]:
             if tail in shorter:
                 votes[key[: len(key) - len(tail)]] += 1
     return votes
+
+
+def _votes_of_families(longer: Sequence[str], shorter: Collection[str]) -> Counter[str]:
+    """``_votes``, of the keys that can have any: whose end is a shorter key but for its digits."""
+    ends = set(_without_digits(list(shorter)))
+    folded = _without_digits(longer)
+    chosen = {family for family in set(folded) if any(tail in ends for tail in tails(family))}
+    if not chosen:
+        return Counter()
+    return _votes([key for key, f in zip(longer, folded, strict=True) if f in chosen], shorter)
+
+
+_DIGITS = str.maketrans("123456789", "0" * 9)
+
+
+def _without_digits(keys: Sequence[str]) -> list[str]:
+    """The keys with every ASCII digit as 0: few are left to compare, and at a small price."""
+    if not keys:
+        return []
+    found = "\n".join(keys).translate(_DIGITS).split("\n")
+    return found if len(found) == len(keys) else [key.translate(_DIGITS) for key in keys]
 
 
 def _with_prefix(longer: Sequence[str], shorter: Collection[str], prefix: str) -> int:
