@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
 
+from ruda.session import tr
 from ruda_workbench.icons import icon
 
 T = TypeVar("T")
@@ -59,7 +60,7 @@ class ActionBook(QObject):
                 raise ValueError(
                     f"action id {action.id!r} of {action.title!r} is taken by {taken.title!r}"
                 )
-            made = QAction(action.title, self._window)
+            made = QAction(tr(action.title), self._window)
             made.setObjectName(action.id)
             if action.icon:
                 made.setIcon(icon(action.icon))
@@ -79,7 +80,7 @@ class ActionBook(QObject):
         def start(_: object) -> None:
             run()
 
-        self.add((Action(action_id, title, start, "Go", icon=icon_name, keys=keys),), None)
+        self.add((Action(action_id, title, start, tr("Go"), icon=icon_name, keys=keys),), None)
 
     def run(self, action_id: str) -> bool:
         """Run an action if it is available now; False where it is not."""

@@ -12,7 +12,7 @@ from types import TracebackType
 from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
-from ruda.session import Jobs, Session
+from ruda.session import Jobs, Session, tr
 from ruda_workbench import operations
 from ruda_workbench.context import Context
 from ruda_workbench.main_window import MainWindow
@@ -52,7 +52,7 @@ def build_window(app: QApplication, storage: Storage, *, theme: str | None = Non
     context = Context(Session(), jobs, Theme(app, theme or settings.theme), storage)
     window = MainWindow(context)
     for note in storage.notes:
-        context.notify("warning", "A file of the workbench was not understood", note)
+        context.notify("warning", tr("A file of the workbench was not understood"), note)
     return window
 
 
@@ -115,8 +115,8 @@ def catch_faults(window: MainWindow) -> None:
 def _tell_fault(window: MainWindow, kind: str, error: BaseException, report: str) -> None:
     window.context.notify(
         "error",
-        "Something went wrong in the workbench",
-        f"{kind}: {error}. Your documents are untouched.",
+        tr("Something went wrong in the workbench"),
+        tr("{kind}: {error}. Your documents are untouched.", kind=kind, error=error),
         report=report,
     )
 

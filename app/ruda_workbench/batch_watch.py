@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 
 from ruda.progress import Monitor
-from ruda.session import BatchChoice, BatchPage, JobFailure, OpenDataset, batch_page
+from ruda.session import BatchChoice, BatchPage, JobFailure, OpenDataset, batch_page, tr
 from ruda_workbench.context import Context
 from ruda_workbench.qt_jobs import Latest
 
@@ -54,7 +54,7 @@ class BatchWatch(QObject):
         def stopped() -> None:
             self._asked = None
 
-        title = f"Reading batch {batch.number + 1}"
+        title = tr("Reading batch {number}", number=batch.number + 1)
         self._question.ask(title, work, self._take, failed, stopped)
 
     def stop(self) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ruda.progress import Monitor
-from ruda.session import BatchChoice, JobFailure, OpenDataset, read_dataset
+from ruda.session import BatchChoice, JobFailure, OpenDataset, read_dataset, tr
 from ruda_workbench import assets
 from ruda_workbench.context import Context
 
@@ -33,9 +33,11 @@ def open_dataset(
             context.workspace_wanted.emit("data")
 
     def failed(failure: JobFailure) -> None:
-        context.fail(f"{path.name} was not opened", failure)
+        context.fail(tr("{name} was not opened", name=path.name), failure)
 
-    context.jobs.start(f"Opening {path.name}", work, owner=context, done=done, failed=failed)
+    context.jobs.start(
+        tr("Opening {name}", name=path.name), work, owner=context, done=done, failed=failed
+    )
 
 
 def sample_dataset() -> Path | None:
@@ -50,7 +52,7 @@ def open_sample(context: Context, *, show: bool = True) -> None:
     if path is not None:
         open_dataset(context, path, show=show, remember=False)
     elif show:
-        context.notify("warning", "The sample is not installed", str(assets.samples()))
+        context.notify("warning", tr("The sample is not installed"), str(assets.samples()))
 
 
 def has_sample(context: Context) -> bool:

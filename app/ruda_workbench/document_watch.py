@@ -23,6 +23,7 @@ from ruda.session import (
     Target,
     TensorTable,
     tensor_table,
+    tr,
     wanted_keys,
 )
 from ruda.store import DiffReport, TensorIndex
@@ -152,7 +153,7 @@ class DocumentWatch(QObject):
             self._tables[document.id] = (document.index, table)
             self.tabled.emit()
 
-        self._table_question.ask(f"Listing {document.name}", work, done)
+        self._table_question.ask(tr("Listing {name}", name=document.name), work, done)
 
     def _ask_laying(self, document: Document) -> None:
         derived = self._context.derived
@@ -172,7 +173,7 @@ class DocumentWatch(QObject):
             done(Laid(document, None, None, None, None, None, None, failure.summary))
 
         self._view_question.drop()
-        self._laying_question.ask(f"Comparing {document.name}", work, done, failed)
+        self._laying_question.ask(tr("Comparing {name}", name=document.name), work, done, failed)
 
     def _ask_view(self, laid: Laid, *, planned: bool = False) -> None:
         derived = self._context.derived
@@ -189,7 +190,7 @@ class DocumentWatch(QObject):
         def failed(failure: JobFailure) -> None:
             done(replace(laid, view=None, plan=None, problem=failure.summary))
 
-        self._view_question.ask(f"Planning {laid.document.name}", work, done, failed)
+        self._view_question.ask(tr("Planning {name}", name=laid.document.name), work, done, failed)
 
 
 def lay(document: Document, derived: Derived, monitor: Monitor) -> Laid:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ruda.progress import Monitor
-from ruda.session import ValuesPage, count_text, number_text, values_page
+from ruda.session import ValuesPage, count_text, number_text, tr, values_page
 from ruda.store import TensorSnapshot
 from ruda.tensor import CastCounts, DType, TensorStats, cast, stats
 
@@ -63,7 +63,7 @@ def _halves(array: Array, dtype: DType, monitor: Monitor) -> tuple[tuple[str, st
     if dtype is not DType.F32 or not array.size:
         return ()
     return tuple(
-        (f"as {target.label}", _half(array.reshape(-1), target, monitor))
+        (tr("as {label}", label=target.label), _half(array.reshape(-1), target, monitor))
         for target in (DType.F16, DType.BF16)
     )
 
@@ -81,7 +81,15 @@ def _half(flat: Array, target: DType, monitor: Monitor) -> str:
         finite = error[np.isfinite(error)]
         if finite.size:
             worst = max(worst, float(finite.max()))
-    error_text = "exact" if worst == 0 else f"±{number_text(float(f'{worst:.2g}'))}"
+    error_text = tr("exact") if worst == 0 else f"±{number_text(float(f'{worst:.2g}'))}"
     if counts.underflow and not counts.overflow:
-        return f"{error_text}, underflow {count_text(counts.underflow)}"
-    return f"{error_text}, overflow {count_text(counts.overflow)}"
+        return tr(
+            "{error_text}, underflow {underflow}",
+            error_text=error_text,
+            underflow=count_text(counts.underflow),
+        )
+    return tr(
+        "{error_text}, overflow {overflow}",
+        error_text=error_text,
+        overflow=count_text(counts.overflow),
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QByteArray, QPoint, Qt, QTimer
 from PySide6.QtGui import (
@@ -27,9 +28,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ruda.session import Changes, JobNews
+from ruda.session import Changes, JobNews, tr
 from ruda_workbench import operations
-from ruda_workbench.action_book import ActionBook
+from ruda_workbench.action_book import Action, ActionBook
 from ruda_workbench.actions import CONTEXT_ACTIONS, WINDOW_ACTIONS
 from ruda_workbench.context import Context
 from ruda_workbench.icons import icon
@@ -140,7 +141,7 @@ class MainWindow(QMainWindow):
         self.command.setMinimumWidth(200)
         row.addWidget(self.command, 1)
         row.addSpacing(Space.S)
-        self._open = push_button("Open…", "open")
+        self._open = push_button(tr("Open…"), "open")
         row.addWidget(self._open)
         return bar
 
@@ -151,7 +152,7 @@ class MainWindow(QMainWindow):
             workspace = entry.build(self.context)
             self._workspaces[entry.name] = workspace
             self._stack.addWidget(workspace)
-            self.rail.add_workspace(entry.name, entry.title, entry.icon, entry.keys)
+            self.rail.add_workspace(entry.name, tr(entry.title), entry.icon, entry.keys)
             self.book.add(type(workspace).ACTIONS, workspace)
             panel = workspace.inspector()
             if panel is not None:
@@ -159,8 +160,8 @@ class MainWindow(QMainWindow):
                 self._inspector_stack.addWidget(panel)
             go = partial(self.show_workspace, entry.name)
             self.book.add_keys(f"go.{entry.name}", entry.title, entry.icon, entry.keys, go)
-        self._theme_button = icon_button("moon", "Switch between light and dark", "rail.theme")
-        self._menu_button = icon_button("menu", "Menu  F10", "rail.menu")
+        self._theme_button = icon_button("moon", tr("Switch between light and dark"), "rail.theme")
+        self._menu_button = icon_button("menu", tr("Menu  F10"), "rail.menu")
         self.rail.add_foot(self._theme_button)
         self.rail.add_foot(self._menu_button)
 
@@ -312,8 +313,8 @@ class MainWindow(QMainWindow):
     def _find(self, text: str) -> tuple[list[Entry], list[Entry]]:
         offers = [
             (
-                Entry("action", a.id, a.title, a.keys.split(";")[0], a.icon or ""),
-                f"{a.title} {a.group} {a.words}".lower(),
+                Entry("action", a.id, tr(a.title), a.keys.split(";")[0], a.icon or ""),
+                _found_by(a),
             )
             for a in self.book.records()
             if self.book.is_available(a.id) and a.id != "view.command"
@@ -333,7 +334,7 @@ class MainWindow(QMainWindow):
         groups: dict[str, QMenu] = {}
         for action in self.book.records():
             if action.group not in groups:
-                groups[action.group] = menu.addMenu(action.group)
+                groups[action.group] = menu.addMenu(tr(action.group))
             groups[action.group].addAction(self.book.qaction(action.id))
         corner = self._menu_button.mapToGlobal(QPoint(self._menu_button.width() + 4, 0))
         menu.popup(QPoint(corner.x(), corner.y() - menu.sizeHint().height() + 28))
@@ -357,7 +358,7 @@ class MainWindow(QMainWindow):
         """Show a notice; one with a report can be copied."""
         if notice.report:
             report = notice.report
-            copy = ("Copy report", lambda: QGuiApplication.clipboard().setText(report))
+            copy = (tr("Copy report"), lambda: QGuiApplication.clipboard().setText(report))
             notice = Notice(notice.kind, notice.title, notice.text, (*notice.buttons, copy))
         self.notices.add(notice)
 
@@ -378,15 +379,17 @@ class MainWindow(QMainWindow):
             return
         found, _ = QFileDialog.getOpenFileNames(
             self,
-            "Open",
+            tr("Open"),
             str(self.context.folder),
-            "Weights (*.safetensors *.pt *.pth *.th *.bin *.ckpt *.bpk);;All files (*)",
+            tr("Weights (*.safetensors *.pt *.pth *.th *.bin *.ckpt *.bpk);;All files (*)"),
         )
         self.open_paths([Path(name) for name in found])
 
     def ask_open_folder(self) -> None:
         """Ask for a folder and open it."""
-        found = QFileDialog.getExistingDirectory(self, "Open a folder", str(self.context.folder))
+        found = QFileDialog.getExistingDirectory(
+            self, tr("Open a folder"), str(self.context.folder)
+        )
         if found:
             self.open_paths([Path(found)])
 
@@ -437,3 +440,9 @@ class MainWindow(QMainWindow):
         context.close()
         context.session.close_files()
         event.accept()
+
+
+def _found_by(action: Action[Any]) -> str:
+    """The words that the command field finds an action by, also in English."""
+    texts = (action.title, action.group, action.words)
+    return " ".join(dict.fromkeys([*map(tr, texts), *texts])).lower()

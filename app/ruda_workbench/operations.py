@@ -21,6 +21,7 @@ from ruda.session import (
     open_part,
     recipe_of_state,
     target_of_state,
+    tr,
 )
 from ruda.store import Recipe, TensorIndex, open_store
 from ruda_workbench import assets, data_operations
@@ -59,8 +60,11 @@ def open_document(
         if index.unsafe:
             context.notify(
                 "warning",
-                f"{path.name} asks for code, none of it was run",
-                f"Refused: {listed(index.unsafe)}. The tensors are read all the same.",
+                tr("{name} asks for code, none of it was run", name=path.name),
+                tr(
+                    "Refused: {unsafe}. The tensors are read all the same.",
+                    unsafe=listed(index.unsafe),
+                ),
             )
         context.folder = path.parent
         if remember:
@@ -70,9 +74,11 @@ def open_document(
         context.workspace_wanted.emit(show)
 
     def failed(failure: JobFailure) -> None:
-        context.fail(f"{path.name} was not opened", failure)
+        context.fail(tr("{name} was not opened", name=path.name), failure)
 
-    context.jobs.start(f"Opening {path.name}", work, owner=context, done=opened, failed=failed)
+    context.jobs.start(
+        tr("Opening {name}", name=path.name), work, owner=context, done=opened, failed=failed
+    )
 
 
 def close_document(context: Context, document_id: int) -> None:
@@ -82,8 +88,10 @@ def close_document(context: Context, document_id: int) -> None:
     context.session.close(document_id)
     if dirty:
         back = partial(_bring_back, context, document)
-        text = "Its recipe or target was not saved."
-        context.notify("info", f"{document.name} was closed", text, ("Bring it back", back))
+        text = tr("Its recipe or target was not saved.")
+        context.notify(
+            "info", tr("{name} was closed", name=document.name), text, (tr("Bring it back"), back)
+        )
 
 
 def _bring_back(context: Context, document: Document) -> None:
@@ -135,9 +143,9 @@ def take_part(context: Context, document: Document, key: str | None) -> None:
             index.close()
 
     def failed(failure: JobFailure) -> None:
-        context.fail(f"{key or document.name} was not opened", failure)
+        context.fail(tr("{name} was not opened", name=key or document.name), failure)
 
-    title = f"Opening {document.name}"
+    title = tr("Opening {name}", name=document.name)
     context.jobs.start(title, work, owner=context, done=done, failed=failed)
 
 
@@ -188,7 +196,7 @@ def open_sample(context: Context) -> None:
     """Open the embedded digits model onto its architecture, and the digits beside it."""
     path = sample_weights()
     if path is None:
-        context.notify("warning", "The sample is not installed", str(assets.samples()))
+        context.notify("warning", tr("The sample is not installed"), str(assets.samples()))
         return
     open_document(context, path, target=TargetChoice.of("digits"), remember=False)
     data_operations.open_sample(context, show=False)
@@ -205,14 +213,14 @@ def restore(context: Context, state: SessionState, *, crashed: bool) -> None:
         else:
             gone.append(folder.name)
     if gone:
-        context.notify("warning", "Not found any more", ", ".join(gone))
+        context.notify("warning", tr("Not found any more"), ", ".join(gone))
     if present:
         _reopen(context, present, state)
     if crashed and state.documents:
         context.notify(
             "info",
-            "The last session ended without a close",
-            "Its documents and recipes are back as they were.",
+            tr("The last session ended without a close"),
+            tr("Its documents and recipes are back as they were."),
         )
 
 
@@ -233,12 +241,12 @@ def _reopen(context: Context, kept: Sequence[DocumentState], state: SessionState
         for each, part in found:
             if isinstance(part, RudaError):
                 name = Path(each.path).name
-                context.notify("error", f"{name} was not opened", str(part))
+                context.notify("error", tr("{name} was not opened", name=name), str(part))
                 continue
             index, parts = part
             recipe, note = recipe_of_state(each)
             if note:
-                context.notify("warning", "A recipe was not restored", note)
+                context.notify("warning", tr("A recipe was not restored"), note)
             opened = context.session.open(
                 Path(each.path),
                 index,
@@ -251,4 +259,4 @@ def _reopen(context: Context, kept: Sequence[DocumentState], state: SessionState
         if front is not None:
             context.session.activate(front)
 
-    context.jobs.start("Opening the last session", work, owner=context, done=done)
+    context.jobs.start(tr("Opening the last session"), work, owner=context, done=done)

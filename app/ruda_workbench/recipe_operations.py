@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ruda.errors import RudaError
-from ruda.session import Document, RuleDraft, rules_of
+from ruda.session import Document, RuleDraft, later, rules_of, tr
 from ruda.store import CastPolicy, CastScope, Hint, Recipe, adapter_names
 from ruda.tensor import DType
 from ruda_workbench.context import Context
 
 LAYOUTS: tuple[tuple[str, str], ...] = (
-    ("", "As it is"),
-    ("pytorch-to-ruda", "PyTorch → Ruda"),
-    ("ruda-to-pytorch", "Ruda → PyTorch"),
+    ("", later("As it is")),
+    ("pytorch-to-ruda", later("PyTorch → Ruda")),
+    ("ruda-to-pytorch", later("Ruda → PyTorch")),
 )
 """Adapters as the layout picker offers them."""
 
 PRESETS: tuple[tuple[str, str, str], ...] = (
-    ("Strip module. (DataParallel)", r"^module\.", ""),
-    ("Strip _orig_mod. (compile)", r"^_orig_mod\.", ""),
-    ("Strip model. (Lightning)", r"^model\.", ""),
-    ("Strip base_model.model. (PEFT)", r"^base_model\.model\.", ""),
-    ("Strip _fsdp_wrapped_module. (FSDP)", r"_fsdp_wrapped_module\.", ""),
-    ("Strip state_dict.", r"^state_dict\.", ""),
-    ("Norms: weight → gamma", r"((?:bn|norm)\d*)\.weight$", "${1}.gamma"),
-    ("Norms: bias → beta", r"((?:bn|norm)\d*)\.bias$", "${1}.beta"),
+    (later("Strip module. (DataParallel)"), r"^module\.", ""),
+    (later("Strip _orig_mod. (compile)"), r"^_orig_mod\.", ""),
+    (later("Strip model. (Lightning)"), r"^model\.", ""),
+    (later("Strip base_model.model. (PEFT)"), r"^base_model\.model\.", ""),
+    (later("Strip _fsdp_wrapped_module. (FSDP)"), r"_fsdp_wrapped_module\.", ""),
+    (later("Strip state_dict."), r"^state_dict\.", ""),
+    (later("Norms: weight → gamma"), r"((?:bn|norm)\d*)\.weight$", "${1}.gamma"),
+    (later("Norms: bias → beta"), r"((?:bn|norm)\d*)\.bias$", "${1}.beta"),
 )
 """Remap rules that are often needed: title, pattern, replacement."""
 
 CASTS: tuple[tuple[str, str], ...] = (
-    ("", "Keep types"),
+    ("", later("Keep types")),
     ("f16", "f16"),
     ("bf16", "bf16"),
     ("f32", "f32"),
@@ -51,7 +51,7 @@ def choose_layout(context: Context, document: Document, layout: str) -> None:
     if layout == layout_of(document.recipe) or (layout and layout not in adapter_names()):
         return
     recipe = document.recipe.with_adapt(*([layout] if layout else []))
-    context.session.edit(document.id, f"Layout {layout or 'as it is'}", recipe)
+    context.session.edit(document.id, tr("Layout {name}", name=layout or tr("as it is")), recipe)
 
 
 def change_rules(
@@ -74,14 +74,14 @@ def take_hint(context: Context, document: Document, hint: Hint) -> None:
         choose_layout(context, document, hint.value)
         return
     recipe = document.recipe.with_rule(*rule)
-    context.session.edit(document.id, f"Rule {rule[0]}", recipe)
+    context.session.edit(document.id, tr("Rule {pattern}", pattern=rule[0]), recipe)
 
 
 def skip(context: Context, document: Document, keys: Sequence[str], *, on: bool) -> None:
     """Leave tensors out, or take that decision back."""
     recipe = document.recipe
     made = recipe.with_skip(*keys) if on else recipe.without_decision(*keys)
-    word = "Leave out" if on else "Take in"
+    word = tr("Leave out") if on else tr("Take in")
     context.session.edit(document.id, f"{word} {keys[0]}", made)
 
 
@@ -94,7 +94,7 @@ def choose_cast(
     except RudaError as error:
         return str(error)
     if cast != document.recipe.cast:
-        title = f"Cast to {to}" if to else "Keep types"
+        title = tr("Cast to {to}", to=to) if to else tr("Keep types")
         context.session.edit(document.id, title, document.recipe.with_cast(cast))
     return ""
 

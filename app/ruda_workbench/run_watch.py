@@ -20,6 +20,7 @@ from ruda.session import (
     TargetChoice,
     run_page,
     run_setup,
+    tr,
 )
 from ruda.store import DiffReport
 from ruda_workbench.context import Context
@@ -167,7 +168,7 @@ class RunWatch(QObject):
             self._refusal = failure.summary
             self.changed.emit()
 
-        self._comparing.ask(f"Comparing {document.name}", work, done, failed)
+        self._comparing.ask(tr("Comparing {name}", name=document.name), work, done, failed)
 
     # Running
 
@@ -220,7 +221,9 @@ class RunWatch(QObject):
 
         stopped = self.changed.emit
         failed = partial(self._failed, question)
-        self._batch_question.ask(f"Running {setup.model}", work, done, failed, stopped)
+        self._batch_question.ask(
+            tr("Running {model}", model=setup.model), work, done, failed, stopped
+        )
 
     def _ask_dataset(self, question: Question, setup: RunSetup) -> None:
         self._asked_dataset = question
@@ -234,12 +237,12 @@ class RunWatch(QObject):
                 self.dataset = answer
             self.changed.emit()
 
-        title = f"Running {setup.model} on the dataset"
+        title = tr("Running {model} on the dataset", model=setup.model)
         failed = partial(self._failed, question)
         self._dataset_question.ask(title, work, done, failed, self.changed.emit)
 
     def _failed(self, question: Question, failure: JobFailure) -> None:
         self._failure = (question, failure.summary)
         if not failure.expected and question == self.question:
-            self._context.fail("The model could not be run", failure)
+            self._context.fail(tr("The model could not be run"), failure)
         self.changed.emit()

@@ -23,6 +23,7 @@ from ruda.session import (
     plan_saving,
     save_plan_page,
     saved_page,
+    tr,
 )
 from ruda.store import SaveResult, TensorIndex, write
 from ruda_workbench import assets, operations
@@ -43,11 +44,11 @@ def copy_command(context: Context, document: Document) -> None:
             out = proposed_path(document)
             words = convert_command(document, SaveOptions(out))
     except RudaError as error:
-        context.notify("warning", "The command was not copied", str(error))
+        context.notify("warning", tr("The command was not copied"), str(error))
         return
     text = command_text(words)
     QGuiApplication.clipboard().setText(text)
-    context.notify("done", "Command copied", text)
+    context.notify("done", tr("Command copied"), text)
 
 
 def proposed_path(document: Document) -> Path:
@@ -94,9 +95,9 @@ def save(
             kind,
             page.title,
             text,
-            ("Open it", lambda: operations.open_document(context, options.path)),
-            ("Show in folder", lambda: show_folder(options.path)),
-            ("Copy command", lambda: QGuiApplication.clipboard().setText(command)),
+            (tr("Open it"), lambda: operations.open_document(context, options.path)),
+            (tr("Show in folder"), lambda: show_folder(options.path)),
+            (tr("Copy command"), lambda: QGuiApplication.clipboard().setText(command)),
         )
         if done is not None:
             done(page)
@@ -104,14 +105,14 @@ def save(
             _open_again(context, document)
 
     def failed(failure: JobFailure) -> None:
-        context.fail(f"{options.path.name} was not saved", failure)
+        context.fail(tr("{name} was not saved", name=options.path.name), failure)
 
     def cancelled() -> None:
-        text = "The file that was there before, if any, is untouched."
-        context.notify("info", f"Saving {options.path.name} was stopped", text)
+        text = tr("The file that was there before, if any, is untouched.")
+        context.notify("info", tr("Saving {name} was stopped", name=options.path.name), text)
 
     context.jobs.start(
-        f"Saving {options.path.name}",
+        tr("Saving {name}", name=options.path.name),
         work,
         owner=context,
         done=finished,

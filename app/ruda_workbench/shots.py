@@ -211,7 +211,9 @@ def _command(scene: Scene) -> None:
 def _two_files(scene: Scene) -> CompareWorkspace:
     """Two checkpoints of one training: renamed on one side, some tensors moved on."""
     rng = np.random.default_rng(11)
-    shapes = {f"layers.{n}.{part}": (24, 24) for n in range(6) for part in ("query", "key")}
+    shapes: dict[str, tuple[int, ...]] = {
+        f"layers.{n}.{part}": (24, 24) for n in range(6) for part in ("query", "key")
+    }
     shapes |= {f"layers.{n}.norm.weight": (24,) for n in range(6)}
     shapes |= {"embed.weight": (60, 24), "head.weight": (10, 24)}
     before = {key: rng.standard_normal(shape).astype(np.float32) for key, shape in shapes.items()}

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from ruda.errors import RudaError
 from ruda.progress import Monitor
-from ruda.session import Document, JobFailure, SaveOptions, SavePlanPage, size_text
+from ruda.session import Document, JobFailure, SaveOptions, SavePlanPage, size_text, tr
 from ruda.store import TensorIndex
 from ruda_workbench import save_operations
 from ruda_workbench.context import Context
@@ -46,7 +46,7 @@ class SaveSheet(QDialog):
         self._page: SavePlanPage | None = None
         self._question = Latest(context.jobs, self)
         self.setObjectName("save")
-        self.setWindowTitle("Save converted")
+        self.setWindowTitle(tr("Save converted"))
         self.setModal(True)
         self.setWindowFlag(Qt.WindowType.FramelessWindowHint)
         self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
@@ -65,15 +65,15 @@ class SaveSheet(QDialog):
         column = QVBoxLayout(sheet)
         column.setContentsMargins(Space.XL, Space.L, Space.XL, Space.L)
         column.setSpacing(Space.M)
-        column.addWidget(label("Save converted", font=text_font(Type.TITLE, bold=True)))
+        column.addWidget(label(tr("Save converted"), font=text_font(Type.TITLE, bold=True)))
         self._what = label(role="dim", wrap=True)
         column.addWidget(self._what)
         row = QHBoxLayout()
         row.setSpacing(Space.S)
         self.path = QLineEdit()
         self.path.setObjectName("save.path")
-        self.path.setAccessibleName("File to write")
-        browse = push_button("Choose…", "save.browse")
+        self.path.setAccessibleName(tr("File to write"))
+        browse = push_button(tr("Choose…"), "save.browse")
         row.addWidget(self.path, 1)
         row.addWidget(browse)
         column.addLayout(row)
@@ -82,11 +82,11 @@ class SaveSheet(QDialog):
         self.formats = Segments(
             (("safetensors", "safetensors"), ("rudapack", "Rudapack")), "save.format"
         )
-        self.verify = Switch("Verify after writing", "save.verify")
-        self.verify.setToolTip("Read the new file back and compare every tensor")
+        self.verify = Switch(tr("Verify after writing"), "save.verify")
+        self.verify.setToolTip(tr("Read the new file back and compare every tensor"))
         self.verify.setChecked(self._context.storage.settings.verify_saved)
-        self.mark = Switch("Mark as PyTorch", "save.mark")
-        self.mark.setToolTip("Write the metadata entry format=pt, which transformers asks for")
+        self.mark = Switch(tr("Mark as PyTorch"), "save.mark")
+        self.mark.setToolTip(tr("Write the metadata entry format=pt, which transformers asks for"))
         second.addWidget(self.formats)
         second.addWidget(self.verify)
         second.addWidget(self.mark)
@@ -101,7 +101,7 @@ class SaveSheet(QDialog):
         column.addWidget(card)
         self.banner = Banner("save.banner")
         column.addWidget(self.banner)
-        self.replace = Switch("Replace the file that is there", "save.replace")
+        self.replace = Switch(tr("Replace the file that is there"), "save.replace")
         column.addWidget(self.replace)
         column.addStretch(1)
         column.addLayout(self._foot())
@@ -115,8 +115,8 @@ class SaveSheet(QDialog):
         row = QHBoxLayout()
         row.setSpacing(Space.S)
         row.addStretch(1)
-        cancel = push_button("Cancel", "save.cancel")
-        self.save_button = push_button("Save", "save.save", primary=True)
+        cancel = push_button(tr("Cancel"), "save.cancel")
+        self.save_button = push_button(tr("Save"), "save.save", primary=True)
         self.save_button.setDefault(True)
         cancel.clicked.connect(self.reject)
         self.save_button.clicked.connect(self._save)
@@ -166,9 +166,9 @@ class SaveSheet(QDialog):
     def _browse(self) -> None:
         found, _ = QFileDialog.getSaveFileName(
             self,
-            "Save converted",
+            tr("Save converted"),
             self.path.text(),
-            "Weights (*.safetensors *.bpk)",
+            tr("Weights (*.safetensors *.bpk)"),
             options=QFileDialog.Option.DontConfirmOverwrite,
         )
         if found:
@@ -184,7 +184,9 @@ class SaveSheet(QDialog):
         if not safe:
             self.mark.setChecked(False)
         steps = self._document.recipe.is_identity
-        self._what.setText(f"{self._document.name}, {'as it is' if steps else 'after its recipe'}")
+        self._what.setText(
+            f"{self._document.name}, {tr('as it is') if steps else tr('after its recipe')}"
+        )
         document, view, options = self._document, self._view, self.options
         if len(view) <= save_operations.AT_ONCE:
             try:
@@ -203,8 +205,8 @@ class SaveSheet(QDialog):
             self._show_plan(None, failure.summary)
 
         self.save_button.setEnabled(False)
-        self.banner.show_text("warning", "Working out what is written…")
-        self._question.ask(f"Planning {options.path.name}", work, done, failed)
+        self.banner.show_text("warning", tr("Working out what is written…"))
+        self._question.ask(tr("Planning {name}", name=options.path.name), work, done, failed)
 
     def _show_plan(self, page: SavePlanPage | None, problem: str) -> None:
         self._page = page
@@ -212,7 +214,7 @@ class SaveSheet(QDialog):
         if page is not None:
             self._facts.show_facts(_facts(page))
             if exists and not self.replace.isChecked():
-                problem = "The file is there already. Allow replacing it, or take another name."
+                problem = tr("The file is there already. Allow replacing it, or take another name.")
             elif page.blockers:
                 problem = page.blockers[0]
         warning = page.warnings[0] if page is not None and page.warnings else ""
@@ -232,11 +234,11 @@ def _facts(page: SavePlanPage) -> tuple[tuple[str, str], ...]:
     before = ", ".join(share.text for share in page.dtypes_before)
     after = ", ".join(share.text for share in page.dtypes_after)
     facts = [
-        ("tensors before", before),
-        ("tensors after", after),
-        ("file", f"{size_text(page.size_after)}, {page.format}"),
-        ("memory", f"{size_text(page.peak)} at most while writing"),
+        (tr("tensors before"), before),
+        (tr("tensors after"), after),
+        (tr("file"), f"{size_text(page.size_after)}, {page.format}"),
+        (tr("memory"), tr("{peak} at most while writing", peak=size_text(page.peak))),
     ]
     if page.left_out:
-        facts.append(("left out", str(page.left_out)))
+        facts.append((tr("left out"), str(page.left_out)))
     return tuple(facts)

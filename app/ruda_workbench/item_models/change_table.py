@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ruda.session import ChangeLine, count_text
+from ruda.session import ChangeLine, count_text, later, tr
 from ruda_workbench.item_models.cell_model import CellModel
 from ruda_workbench.widgets.data_table import Cell, Column
 
@@ -13,10 +13,10 @@ class ChangeTableModel(CellModel):
     """Draws the change lines of a ``RulesPage``."""
 
     columns = (
-        Column("Before", 110, shrinks=1),
+        Column(later("Before"), 110, shrinks=1),
         Column("", 14),
-        Column("After", 110, shrinks=1),
-        Column("In the model", 80),
+        Column(later("After"), 110, shrinks=1),
+        Column(later("In the model"), 80),
     )
 
     def __init__(self) -> None:
@@ -48,5 +48,5 @@ class ChangeTableModel(CellModel):
         if line.in_target is None:
             return Cell("", ink="dim")
         if line.in_target:
-            return Cell("yes", status="applied")
-        return Cell("no", status="skipped")
+            return Cell(tr("yes"), status="applied")
+        return Cell(tr("no"), status="skipped")

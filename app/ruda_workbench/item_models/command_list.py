@@ -8,6 +8,8 @@ from itertools import islice
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt
 
+from ruda.session import tr
+
 Index = QModelIndex | QPersistentModelIndex
 
 ENTRY_ROLE = Qt.ItemDataRole.UserRole + 1
@@ -73,9 +75,9 @@ class CommandList(QAbstractListModel):
         self.beginResetModel()
         made: list[Entry] = []
         if actions:
-            made += [Entry("heading", "", "Commands"), *actions]
+            made += [Entry("heading", "", tr("Commands")), *actions]
         if keys:
-            made += [Entry("heading", "", "Tensors"), *keys]
+            made += [Entry("heading", "", tr("Tensors")), *keys]
         self._entries = tuple(made)
         self.endResetModel()
 

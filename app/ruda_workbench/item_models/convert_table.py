@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ruda.session import SaveLine, count_text, size_text
+from ruda.session import SaveLine, count_text, later, size_text, tr
 from ruda.tensor import CastCounts
 from ruda_workbench.item_models.cell_model import CellModel
 from ruda_workbench.widgets.data_table import Cell, Column
@@ -16,13 +16,13 @@ class ConvertTableModel(CellModel):
     """Draws the lines of a conversion, and what a scan of the values found."""
 
     columns = (
-        Column("Tensor", 140, shrinks=1, grows=320),
-        Column("Module", 60, grows=100),
-        Column("Shape", 60, shrinks=1),
-        Column("Type", 34),
-        Column("What happens", 90, shrinks=2, grows=180),
-        Column("Size", 60, right=True),
-        Column("Values", 120),
+        Column(later("Tensor"), 140, shrinks=1, grows=320),
+        Column(later("Module"), 60, grows=100),
+        Column(later("Shape"), 60, shrinks=1),
+        Column(later("Type"), 34),
+        Column(later("What happens"), 90, shrinks=2, grows=180),
+        Column(later("Size"), 60, right=True),
+        Column(later("Values"), 120),
     )
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class ConvertTableModel(CellModel):
         if column == DTYPE:
             return Cell(line.dtype, mono=True, ink="text" if "cast" in line.what else "dim")
         if column == WHAT:
-            return Cell(line.what or "as it is", ink="text" if line.what else "faint")
+            return Cell(line.what or tr("as it is"), ink="text" if line.what else "faint")
         if column == BYTES:
             return Cell(size_text(line.nbytes), ink="dim", right=True)
         return self._effect(line)
@@ -76,7 +76,12 @@ class ConvertTableModel(CellModel):
         if counts is None or "cast" not in line.what:
             return Cell("")
         if counts.overflow:
-            return Cell(f"overflow {count_text(counts.overflow)}", status="error")
+            return Cell(
+                tr("overflow {overflow}", overflow=count_text(counts.overflow)), status="error"
+            )
         if counts.underflow:
-            return Cell(f"underflow {count_text(counts.underflow)}", status="missing")
-        return Cell("all in range", status="applied")
+            return Cell(
+                tr("underflow {underflow}", underflow=count_text(counts.underflow)),
+                status="missing",
+            )
+        return Cell(tr("all in range"), status="applied")

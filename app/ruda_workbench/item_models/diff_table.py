@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ruda.session import DiffLine, DiffPage, count_text, status_look
+from ruda.session import DiffLine, DiffPage, count_text, later, status_look, tr
 from ruda_workbench.item_models.cell_model import CellModel
 from ruda_workbench.widgets.data_table import Cell, Column
 
@@ -15,13 +15,13 @@ class DiffTableModel(CellModel):
     """Draws a ``DiffPage``."""
 
     columns = (
-        Column("Status", 66),
-        Column("In the file", 110, shrinks=2),
+        Column(later("Status"), 66),
+        Column(later("In the file"), 110, shrinks=2),
         Column("", 14),
-        Column("In the model", 110, shrinks=2),
-        Column("Shape", 60, shrinks=1),
-        Column("Type", 34),
-        Column("What happens", 110, shrinks=3),
+        Column(later("In the model"), 110, shrinks=2),
+        Column(later("Shape"), 60, shrinks=1),
+        Column(later("Type"), 34),
+        Column(later("What happens"), 110, shrinks=3),
     )
 
     def __init__(self) -> None:
@@ -80,8 +80,15 @@ class DiffTableModel(CellModel):
         if line is None:
             return ""
         keys = " onto ".join(key for key in (line.source, line.target) if key)
-        count = f", {line.count} tensors" if line.is_family else ""
-        return f"{status_look(line.status).word}, {keys}{count}, shape {line.shape}, {line.what}"
+        count = tr(", {count} tensors", count=line.count) if line.is_family else ""
+        return tr(
+            "{word}, {keys}{count}, shape {shape}, {what}",
+            word=status_look(line.status).word,
+            keys=keys,
+            count=count,
+            shape=line.shape,
+            what=line.what,
+        )
 
     def row_of_key(self, key: str) -> int:
         """Row that shows a tensor, by its key on either side; -1 where none does."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 
-from ruda.session import LayerLine, count_text
+from ruda.session import LayerLine, count_text, later
 from ruda_workbench.item_models.cell_model import CellModel, Index
 from ruda_workbench.widgets.data_table import Cell, Column
 
@@ -18,12 +18,12 @@ class LayerTableModel(CellModel):
     """Draws the layers of a ``RunPage``."""
 
     columns = (
-        Column("Layer", 100, grows=220),
-        Column("Kind", 80, grows=140),
-        Column("Output shape", 110, grows=180),
-        Column("Parameters", 60, right=True),
-        Column("Time", 60, right=True),
-        Column("Share of all layers", 160),
+        Column(later("Layer"), 100, grows=220),
+        Column(later("Kind"), 80, grows=140),
+        Column(later("Output shape"), 110, grows=180),
+        Column(later("Parameters"), 60, right=True),
+        Column(later("Time"), 60, right=True),
+        Column(later("Share of all layers"), 160),
     )
 
     def __init__(self) -> None:

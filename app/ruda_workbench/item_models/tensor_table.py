@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 
-from ruda.session import SortKey, TensorPage, TensorRow, count_text, size_text
+from ruda.session import SortKey, TensorPage, TensorRow, count_text, later, size_text
 from ruda_workbench.item_models.cell_model import CellModel
 from ruda_workbench.widgets.data_table import Cell, Column
 
@@ -25,11 +25,11 @@ class TensorTableModel(CellModel):
 
     sort_asked = Signal(str, bool)
     columns = (
-        Column("Tensor", 160, shrinks=1, grows=480),
-        Column("Shape", 60, shrinks=1, grows=190),
-        Column("Type", 40, grows=90),
-        Column("Values", 60, right=True),
-        Column("Size", 60, right=True),
+        Column(later("Tensor"), 160, shrinks=1, grows=480),
+        Column(later("Shape"), 60, shrinks=1, grows=190),
+        Column(later("Type"), 40, grows=90),
+        Column(later("Values"), 60, right=True),
+        Column(later("Size"), 60, right=True),
         Column("", 40),
     )
 

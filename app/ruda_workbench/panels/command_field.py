@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from ruda.session import tr
 from ruda_workbench.icons import paint_icon
 from ruda_workbench.item_models.command_list import ENTRY_ROLE, CommandList, Entry
 from ruda_workbench.theme import colour, colours, mono_font, text_font
@@ -76,8 +77,8 @@ class CommandField(QLineEdit):
         self._finder = finder
         self._host = host
         self.setObjectName("command")
-        self.setPlaceholderText("Search or run a command")
-        self.setAccessibleName("Search or run a command")
+        self.setPlaceholderText(tr("Search or run a command"))
+        self.setAccessibleName(tr("Search or run a command"))
         self.setMinimumWidth(160)
         self.setMaximumWidth(312)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -91,7 +92,7 @@ class CommandField(QLineEdit):
         column.setContentsMargins(Space.XS, Space.XS, Space.XS, Space.XS)
         self._list = QListView()
         self._list.setObjectName("command.list")
-        self._list.setAccessibleName("Commands and tensors")
+        self._list.setAccessibleName(tr("Commands and tensors"))
         self._list.setModel(self._model)
         self._list.setItemDelegate(_EntryDelegate(self._list))
         self._list.setFocusPolicy(Qt.FocusPolicy.NoFocus)

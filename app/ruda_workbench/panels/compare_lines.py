@@ -162,7 +162,9 @@ class CompareLinesPanel(QWidget):
     def _show(self, page: ComparePage) -> None:
         problem = page.problem
         self.filter.show_problem(
-            None if problem is None else tr("Not a regular expression: {why}", why=problem.message)
+            None
+            if problem is None
+            else tr("Not a regular expression: {message}", message=problem.message)
         )
         if problem is not None and self.model.page is not None:
             return

@@ -10,7 +10,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from ruda.progress import Monitor, track
-from ruda.session import JobFailure, SavePlanPage, counted, size_text
+from ruda.session import JobFailure, SavePlanPage, counted, size_text, tr
 from ruda.store import TensorIndex, TensorSnapshot, fold, read_with_counts
 from ruda.tensor import CastCounts
 from ruda_workbench import recipe_operations as edits
@@ -74,7 +74,7 @@ class ConvertPanel(QWidget):
         card.setProperty("surface", "card")
         inner = QVBoxLayout(card)
         inner.setContentsMargins(1, 1, 1, 1)
-        self.table = DataTable("convert.table", "Conversion of every family of tensors")
+        self.table = DataTable("convert.table", tr("Conversion of every family of tensors"))
         self.model = ConvertTableModel()
         self.model.setParent(self)
         self.table.setModel(self.model)
@@ -90,26 +90,26 @@ class ConvertPanel(QWidget):
         column.setSpacing(Space.S)
         row = QHBoxLayout()
         row.setSpacing(Space.M)
-        row.addWidget(label("Save floats as", font=text_font(bold=True)))
-        self.types = Segments(edits.CASTS, "convert.type")
+        row.addWidget(label(tr("Save floats as"), font=text_font(bold=True)))
+        self.types = Segments([(v, tr(text)) for v, text in edits.CASTS], "convert.type")
         self.types.chosen.connect(self._changed)
         row.addWidget(self.types)
-        self.every = Switch("Every float tensor", "convert.every")
-        self.every.setToolTip("Off: only kinds of module that stand half precision are cast")
+        self.every = Switch(tr("Every float tensor"), "convert.every")
+        self.every.setToolTip(tr("Off: only kinds of module that stand half precision are cast"))
         self.every.clicked.connect(self._changed)
         row.addWidget(self.every)
         row.addSpacing(Space.S)
-        row.addWidget(label("Keep", role="dim"))
+        row.addWidget(label(tr("Keep"), role="dim"))
         self.keep = QLineEdit(DEFAULT_KEEP)
         self.keep.setObjectName("convert.keep")
-        self.keep.setAccessibleName("Kinds of module that keep their type")
-        self.keep.setToolTip("Kinds of module that keep their type, with commas between them")
+        self.keep.setAccessibleName(tr("Kinds of module that keep their type"))
+        self.keep.setToolTip(tr("Kinds of module that keep their type, with commas between them"))
         self.keep.setMaximumWidth(240)
         self.keep.editingFinished.connect(self._changed)
         row.addWidget(self.keep, 1)
         row.addStretch(1)
-        self.scan = push_button("Check values", "convert.scan")
-        self.scan.setToolTip("Read every tensor that is cast and count what does not fit")
+        self.scan = push_button(tr("Check values"), "convert.scan")
+        self.scan.setToolTip(tr("Read every tensor that is cast and count what does not fit"))
         self.scan.clicked.connect(self._scan)
         row.addWidget(self.scan)
         column.addLayout(row)
@@ -154,7 +154,7 @@ class ConvertPanel(QWidget):
             return
         self._question.drop()
         self._view, self._plan = view, laid.plan
-        self.table.empty_text = "" if laid.plan is not None else "Working out what is written…"
+        self.table.empty_text = "" if laid.plan is not None else tr("Working out what is written…")
         self.scan.setEnabled(cast is not None)
         self.banner.show_text("warning", "")
         row = self.table.currentIndex().row()
@@ -231,7 +231,7 @@ class ConvertPanel(QWidget):
         def failed(failure: JobFailure) -> None:
             self.banner.show_text("error", failure.summary)
 
-        self._question.ask("Checking values", work, self._scanned, failed)
+        self._question.ask(tr("Checking values"), work, self._scanned, failed)
 
     def _scanned(self, counts: Mapping[str, CastCounts]) -> None:
         self.model.show_counts(counts)
@@ -241,10 +241,12 @@ class ConvertPanel(QWidget):
             if key in lines:
                 total += found
         if total.overflow:
-            text = f"{counted(total.overflow, 'value')} would overflow to infinity."
+            text = tr(
+                "{overflow} would overflow to infinity.", overflow=counted(total.overflow, "value")
+            )
             self.banner.show_text("error", text)
         elif total.underflow:
-            text = f"{counted(total.underflow, 'value')} would become zero."
+            text = tr("{underflow} would become zero.", underflow=counted(total.underflow, "value"))
             self.banner.show_text("warning", text)
 
 

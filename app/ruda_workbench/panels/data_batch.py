@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from ruda.session import BatchChoice, BatchPage, count_text
+from ruda.session import BatchChoice, BatchPage, count_text, tr
 from ruda_workbench import data_operations
 from ruda_workbench.context import Context
 from ruda_workbench.item_models.batch_grid import BatchGridModel
@@ -29,22 +29,28 @@ class Pager(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(Space.S)
-        self.back = icon_button("chevron-left", "Batch before  Page Up", "data.back")
-        self.ahead = icon_button("chevron-right", "Next batch  Page Down", "data.ahead")
-        self.number = NumberField("data.batch", "Number of the batch", 1, 1, digits=5)
+        self.back = icon_button("chevron-left", tr("Batch before  Page Up"), "data.back")
+        self.ahead = icon_button("chevron-right", tr("Next batch  Page Down"), "data.ahead")
+        self.number = NumberField("data.batch", tr("Number of the batch"), 1, 1, digits=5)
         self._total = label(role="dim")
-        self.per_batch = NumberField("data.size", "Items in a batch", 1, MOST_PER_BATCH)
-        self.shuffle = Switch("Shuffle", "data.shuffle")
-        self._seed_word = label("with seed", role="dim")
-        self.seed = NumberField("data.seed", "Seed of the order", 0, MOST_SEED, digits=6)
+        self.per_batch = NumberField("data.size", tr("Items in a batch"), 1, MOST_PER_BATCH)
+        self.shuffle = Switch(tr("Shuffle"), "data.shuffle")
+        self._seed_word = label(tr("with seed"), role="dim")
+        self.seed = NumberField("data.seed", tr("Seed of the order"), 0, MOST_SEED, digits=6)
         self.seed.show_value(DEFAULT_SEED)
         self._span = ElidedLabel(ink="dim")
         self._span.setObjectName("data.span")
-        for widget in (label("Batch", role="dim"), self.back, self.number, self.ahead, self._total):
+        for widget in (
+            label(tr("Batch"), role="dim"),
+            self.back,
+            self.number,
+            self.ahead,
+            self._total,
+        ):
             row.addWidget(widget)
         row.addSpacing(Space.M)
         row.addWidget(self.per_batch)
-        row.addWidget(label("per batch", role="dim"))
+        row.addWidget(label(tr("per batch"), role="dim"))
         row.addSpacing(Space.M)
         for option in (self.shuffle, self._seed_word, self.seed):
             row.addWidget(option)
@@ -69,7 +75,7 @@ class Pager(QWidget):
         """Show which batch is looked at, telling no one."""
         self.number.set_range(1, batches)
         self.number.show_value(batch.number + 1)
-        self._total.setText(f"of {count_text(batches)}")
+        self._total.setText(tr("of {batches}", batches=count_text(batches)))
         self.per_batch.show_value(batch.size)
         self.shuffle.blockSignals(True)
         self.shuffle.setChecked(batch.shuffle is not None)
@@ -123,7 +129,7 @@ class BatchPanel(QWidget):
         inner.setContentsMargins(Space.S, Space.S, Space.XS, Space.S)
         self.model = BatchGridModel()
         self.model.setParent(self)
-        self.grid = TileGrid("data.grid", "Items of the batch")
+        self.grid = TileGrid("data.grid", tr("Items of the batch"))
         self.grid.setModel(self.model)
         inner.addWidget(self.grid)
         column.addWidget(card, 1)
@@ -137,7 +143,7 @@ class BatchPanel(QWidget):
 
     def show_page(self, page: BatchPage | None, problem: str) -> None:
         """Draw a batch, or why there is none."""
-        nothing = "The dataset has no items." if page is not None else ""
+        nothing = tr("The dataset has no items.") if page is not None else ""
         self.grid.empty_text = problem or nothing
         self.model.show_page(page)
         self.pager.show_span("" if page is None else page.span)

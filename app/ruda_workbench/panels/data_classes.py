@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
 
 from ruda.progress import Monitor
-from ruda.session import ClassPage, JobFailure, OpenDataset, class_page, count_text
+from ruda.session import ClassPage, JobFailure, OpenDataset, class_page, count_text, tr
 from ruda_workbench.context import Context
 from ruda_workbench.qt_jobs import Latest
 from ruda_workbench.theme import text_font
@@ -54,18 +54,18 @@ class ClassCard(QFrame):
             return
         self._counted = opened
         dataset = opened.dataset
-        self._headline.set_text("Counting classes…")
+        self._headline.set_text(tr("Counting classes…"))
         self._note.set_text("")
-        self.bars.show_bars((), "Counting classes")
+        self.bars.show_bars((), tr("Counting classes"))
 
         def work(monitor: Monitor) -> ClassPage:
             return class_page(dataset, monitor=monitor)
 
         def failed(failure: JobFailure) -> None:
-            self._headline.set_text("The classes could not be counted")
+            self._headline.set_text(tr("The classes could not be counted"))
             self._note.set_text(failure.summary)
 
-        self._question.ask("Counting classes", work, self._draw, failed, self._stopped)
+        self._question.ask(tr("Counting classes"), work, self._draw, failed, self._stopped)
 
     def leave(self) -> None:
         """Stop counting; it starts anew when the dataset is shown again."""
@@ -75,7 +75,7 @@ class ClassCard(QFrame):
 
     def _stopped(self) -> None:
         self._counted = None
-        self._headline.set_text("The classes were not counted")
+        self._headline.set_text(tr("The classes were not counted"))
         self._note.set_text("stopped")
 
     def _draw(self, page: ClassPage) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from ruda.session import DatasetPage
+from ruda.session import DatasetPage, tr
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Space, Type
 from ruda_workbench.widgets.buttons import Picker, push_button
@@ -33,7 +33,7 @@ class DataHead(QWidget):
         self._title.setMinimumHeight(24)
         self._count = ElidedLabel(font=text_font(Type.TITLE), ink="dim")
         self._count.setObjectName("data.count")
-        self.split = Picker("data.split", "Part of the dataset", quiet=True)
+        self.split = Picker("data.split", tr("Part of the dataset"), quiet=True)
         self.split.picked.connect(self.split_picked)
         for widget in (self._title, self._count, self.split):
             sentence.addWidget(widget)
@@ -44,8 +44,8 @@ class DataHead(QWidget):
         column.addLayout(sentence)
         column.addWidget(self._facts)
         outer.addLayout(column, 1)
-        another = push_button("Open another…", "data.open-another")
-        run = push_button("Run a model on it", "data.run", primary=True)
+        another = push_button(tr("Open another…"), "data.open-another")
+        run = push_button(tr("Run a model on it"), "data.run", primary=True)
         another.clicked.connect(self.open_asked)
         run.clicked.connect(self.run_asked)
         outer.addWidget(another)

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHeaderView, QStackedWidget, QTableView, QVBoxLayout, QWidget
 
 from ruda.progress import Monitor
-from ruda.session import BatchRun, Evaluation, ItemPage, JobFailure, item_page
+from ruda.session import BatchRun, Evaluation, ItemPage, JobFailure, item_page, later, tr
 from ruda_workbench.context import Context
 from ruda_workbench.item_models.values_grid import ValuesGridModel
 from ruda_workbench.qt_jobs import Latest
@@ -16,7 +16,7 @@ from ruda_workbench.widgets.labels import ElidedLabel, Facts, label, set_role
 from ruda_workbench.widgets.pictures import PictureView
 from ruda_workbench.widgets.score_bars import ScoreBars
 
-CHOOSE = "Choose an item to see its picture and values."
+CHOOSE = later("Choose an item to see its picture and values.")
 
 
 class ItemPanel(QWidget):
@@ -45,7 +45,7 @@ class ItemPanel(QWidget):
         empty = QWidget()
         middle = QVBoxLayout(empty)
         middle.setContentsMargins(Space.L, Space.L, Space.L, Space.L)
-        self._nothing = label(CHOOSE, role="dim", wrap=True)
+        self._nothing = label(tr(CHOOSE), role="dim", wrap=True)
         self._nothing.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         middle.addStretch(1)
         middle.addWidget(self._nothing)
@@ -65,7 +65,7 @@ class ItemPanel(QWidget):
         self._verdict = label(font=text_font(bold=True), wrap=True)
         self._verdict.setObjectName(f"{self._name}.verdict")
         self._scores = ScoreBars(f"{self._name}.scores")
-        self._caption = label("Values", role="caption")
+        self._caption = label(tr("Values"), role="caption")
         for widget in (self._title, self._problem, self._picture, self._verdict, self._scores):
             column.addWidget(widget)
         column.addWidget(self._facts)
@@ -78,7 +78,7 @@ class ItemPanel(QWidget):
     def _values(self) -> QTableView:
         self._grid = QTableView()
         self._grid.setObjectName(f"{self._name}.values")
-        self._grid.setAccessibleName("Values of the picture")
+        self._grid.setAccessibleName(tr("Values of the picture"))
         self._model = ValuesGridModel()
         self._model.setParent(self)
         self._grid.setModel(self._model)
@@ -97,11 +97,11 @@ class ItemPanel(QWidget):
             header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         return self._grid
 
-    def show_nothing(self, text: str = CHOOSE) -> None:
+    def show_nothing(self, text: str = "") -> None:
         """Show no item, and say why."""
         self._question.drop()
         self._page = None
-        self._nothing.setText(text)
+        self._nothing.setText(text or tr(CHOOSE))
         self._pages.setCurrentIndex(0)
 
     def show_item(self, index: int, run: BatchRun | Evaluation | None = None) -> None:
@@ -118,7 +118,7 @@ class ItemPanel(QWidget):
         def failed(failure: JobFailure) -> None:
             self.show_nothing(failure.summary)
 
-        self._question.ask(f"Reading item {index}", work, self._draw, failed)
+        self._question.ask(tr("Reading item {index}", index=index), work, self._draw, failed)
 
     def leave(self) -> None:
         """Drop the question that is open."""

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from ruda.progress import Monitor
-from ruda.session import InspectorPage, JobFailure, inspector_page, shape_text
+from ruda.session import InspectorPage, JobFailure, inspector_page, later, shape_text, tr
 from ruda.store import DiffRow, Status, TensorSnapshot
 from ruda_workbench.context import Context
 from ruda_workbench.inspection import Inspection, inspect
@@ -34,7 +34,7 @@ from ruda_workbench.widgets.plots import HeatMap, Histogram
 Pair = tuple[TensorSnapshot, TensorSnapshot | None]
 """A tensor as it will be, and as the file has it where that differs."""
 
-CHOOSE = "Choose a tensor to see its facts and values."
+CHOOSE = later("Choose a tensor to see its facts and values.")
 KEPT = 8
 """Inspections that are remembered."""
 
@@ -74,7 +74,7 @@ class InspectorPanel(QWidget):
         self._facts = Facts()
         column.addWidget(self._facts)
         self.tabs = Segments(
-            (("overview", "Overview"), ("heat", "Heat map"), ("values", "Values")),
+            (("overview", tr("Overview")), ("heat", tr("Heat map")), ("values", tr("Values"))),
             "inspector.tabs",
             fill=True,
         )
@@ -91,7 +91,7 @@ class InspectorPanel(QWidget):
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(Space.L, Space.L, Space.L, Space.L)
-        text = label(CHOOSE, role="dim", wrap=True)
+        text = label(tr(CHOOSE), role="dim", wrap=True)
         text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(1)
         column.addWidget(text)
@@ -119,7 +119,7 @@ class InspectorPanel(QWidget):
         self._key = ElidedLabel(font=mono_font(bold=True))
         self._key.setObjectName("inspector.key")
         self._key.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self._copy = icon_button("copy", "Copy the key", "inspector.copy")
+        self._copy = icon_button("copy", tr("Copy the key"), "inspector.copy")
         self._copy.clicked.connect(self._copy_key)
         row.addWidget(self._key, 1)
         row.addWidget(self._copy)
@@ -129,8 +129,8 @@ class InspectorPanel(QWidget):
         steps.setContentsMargins(0, 0, 0, 0)
         steps.setSpacing(0)
         self._step_text = label(role="dim")
-        back = icon_button("chevron-left", "Previous of the family", "inspector.back")
-        ahead = icon_button("chevron-right", "Next of the family", "inspector.next")
+        back = icon_button("chevron-left", tr("Previous of the family"), "inspector.back")
+        ahead = icon_button("chevron-right", tr("Next of the family"), "inspector.next")
         back.clicked.connect(self._back)
         ahead.clicked.connect(self._ahead)
         steps.addWidget(self._step_text, 1)
@@ -150,7 +150,7 @@ class InspectorPanel(QWidget):
         self._findings = label(role="missing", wrap=True)
         self._scan_note = label(role="dim", wrap=True)
         self._scan_note.setObjectName("inspector.note")
-        self._scan = push_button("Compute", "inspector.scan")
+        self._scan = push_button(tr("Compute"), "inspector.scan")
         self._scan.clicked.connect(self._start_scan)
         self._small_caption = label(role="caption")
         self._small = HeatMap(most_height=150)
@@ -190,7 +190,7 @@ class InspectorPanel(QWidget):
         self._values_note = label(role="caption", wrap=True)
         self._grid = QTableView()
         self._grid.setObjectName("inspector.values")
-        self._grid.setAccessibleName("Values")
+        self._grid.setAccessibleName(tr("Values"))
         self._grid_model = ValuesGridModel()
         self._grid_model.setParent(self)
         self._grid.setModel(self._grid_model)
@@ -224,9 +224,9 @@ class InspectorPanel(QWidget):
             return
         module = " › ".join(c.partition(":")[2] or c for c in row.containers)
         facts = (
-            ("shape", shape_text(target.shape)),
-            ("type", target.dtype.label),
-            ("module", module),
+            (tr("shape"), shape_text(target.shape)),
+            (tr("type"), target.dtype.label),
+            (tr("module"), module),
         )
         self._missing_facts.show_facts(facts)
 
@@ -236,10 +236,10 @@ class InspectorPanel(QWidget):
 
         def done(key: str) -> None:
             if key:
-                self._missing_facts.show_facts((*facts, ("closest", key)))
+                self._missing_facts.show_facts((*facts, (tr("closest"), key)))
 
         # The first answer of a report compares all its names, which takes a while.
-        self._question.ask(f"Looking for {row.key}", work, done)
+        self._question.ask(tr("Looking for {key}", key=row.key), work, done)
 
     def show_pairs(self, pairs: Sequence[Pair], row: DiffRow | None = None) -> None:
         """Show these tensors, the first of them now; and why ``row`` does not load as it is."""
@@ -283,7 +283,9 @@ class InspectorPanel(QWidget):
         if not self._pairs:
             return
         self._stepper.setVisible(len(self._pairs) > 1)
-        self._step_text.setText(f"{self._place + 1} of {len(self._pairs)} in the family")
+        self._step_text.setText(
+            tr("{place} of {count} in the family", place=self._place + 1, count=len(self._pairs))
+        )
         self._draw()
         page = self._page()
         if self.inspection is None and page.can_scan and not page.asks_first:
@@ -319,10 +321,10 @@ class InspectorPanel(QWidget):
 
     def _note(self, page: InspectorPage, *, waiting: bool) -> str:
         if not page.can_scan:
-            return "Values of this type have no order; there are no statistics."
+            return tr("Values of this type have no order; there are no statistics.")
         if waiting and page.asks_first:
-            return "This tensor is large; its values are read when you ask."
-        return "Reading values…" if waiting else ""
+            return tr("This tensor is large; its values are read when you ask.")
+        return tr("Reading values…") if waiting else ""
 
     def _draw_values(self, found: Inspection | None) -> None:
         values = None if found is None else found.values
@@ -335,7 +337,7 @@ class InspectorPanel(QWidget):
         self._halves.show_facts(() if found is None else found.halves)
         plane = None if found is None else found.plane
         kept = found is None or plane is not None
-        self._values_note.setText("" if kept else "This tensor is too large for the grid.")
+        self._values_note.setText("" if kept else tr("This tensor is too large for the grid."))
         self._values_note.setVisible(not kept)
         self._grid_model.show_plane(plane)
 
@@ -356,7 +358,7 @@ class InspectorPanel(QWidget):
         def failed(failure: JobFailure) -> None:
             self._draw(failure.summary)
 
-        self._question.ask(f"Statistics of {snapshot.key}", work, done, failed)
+        self._question.ask(tr("Statistics of {key}", key=snapshot.key), work, done, failed)
 
     def _choose_tab(self, name: str) -> None:
         self._tab_pages.setCurrentIndex(("overview", "heat", "values").index(name))

@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from ruda.progress import SILENT, Monitor
-from ruda.session import DiffLine, DiffPage, Query, RuleDraft, diff_page, status_look
+from ruda.session import DiffLine, DiffPage, Query, RuleDraft, diff_page, status_look, tr
 from ruda.store import Status
 from ruda_workbench import recipe_operations as edits
 from ruda_workbench.context import Context
@@ -73,13 +73,13 @@ class LoadDiffPanel(QWidget):
             self.chips[status] = chip
             row.addWidget(chip)
         row.addStretch(1)
-        self.fold = Switch("Families", "diff.fold")
+        self.fold = Switch(tr("Families"), "diff.fold")
         self.fold.setChecked(True)
-        self.fold.setToolTip("Show rows whose keys differ in numbers only as one")
+        self.fold.setToolTip(tr("Show rows whose keys differ in numbers only as one"))
         self.fold.toggled.connect(self.refresh)
         row.addWidget(self.fold)
         row.addSpacing(Space.M)
-        self.filter = FilterField("diff.filter", "Filter keys")
+        self.filter = FilterField("diff.filter", tr("Filter keys"))
         self.filter.setMaximumWidth(260)
         self.filter.asked.connect(self._search)
         row.addWidget(self.filter, 2)
@@ -91,7 +91,7 @@ class LoadDiffPanel(QWidget):
         card.setMinimumHeight(140)
         inner = QVBoxLayout(card)
         inner.setContentsMargins(1, 1, 1, 1)
-        self.table = DataTable("diff.table", "Load diff")
+        self.table = DataTable("diff.table", tr("Load diff"))
         self.model = DiffTableModel()
         self.model.setParent(self)
         self.table.setModel(self.model)
@@ -147,7 +147,7 @@ class LoadDiffPanel(QWidget):
             self._question.drop()
             self._show(work(SILENT))
         else:
-            self._question.ask("Searching", work, self._show)
+            self._question.ask(tr("Searching"), work, self._show)
 
     def leave(self) -> None:
         """Drop the question that is open, and keep what was typed."""
@@ -174,7 +174,9 @@ class LoadDiffPanel(QWidget):
     def _show(self, page: DiffPage) -> None:
         problem = page.problem
         self.filter.show_problem(
-            None if problem is None else f"Not a regular expression: {problem.message}"
+            None
+            if problem is None
+            else tr("Not a regular expression: {message}", message=problem.message)
         )
         if problem is not None and self.model.page is not None:
             return
@@ -196,13 +198,13 @@ class LoadDiffPanel(QWidget):
         if banner is None:
             self.banner.show_text("warning", "")
         else:
-            button = "Take the suggestion" if has_hint else ""
+            button = tr("Take the suggestion") if has_hint else ""
             self.banner.show_text(banner.level, banner.text, button)
 
     def _empty(self, page: DiffPage) -> str:
         if self._query.text:
-            return f"No key contains “{self._query.text}”."
-        return "Every status is switched off." if page.total else "Nothing to compare."
+            return tr("No key contains “{text}”.", text=self._query.text)
+        return tr("Every status is switched off.") if page.total else tr("Nothing to compare.")
 
     def _keep_row(self, kept: DiffLine | None) -> None:
         row = -1
@@ -264,23 +266,25 @@ class LoadDiffPanel(QWidget):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         keys = [row.target_key or row.renamed_key or "" for row in line.rows]
         for text, key in (
-            ("Copy the file's key", line.source_key),
-            ("Copy the model's key", line.target_key),
+            (tr("Copy the file's key"), line.source_key),
+            (tr("Copy the model's key"), line.target_key),
         ):
             if key:
                 self._menu_entry(menu, text, ("copy", (key,)))
         menu.addSeparator()
         skipped = document.recipe.skipped_keys
         if all(key in skipped for key in keys):
-            self._menu_entry(menu, "Take in again", ("take", tuple(keys)))
+            self._menu_entry(menu, tr("Take in again"), ("take", tuple(keys)))
         elif line.source_key is not None:
-            self._menu_entry(menu, "Leave out", ("skip", tuple(keys)))
+            self._menu_entry(menu, tr("Leave out"), ("skip", tuple(keys)))
         if line.source_key is not None and "." in line.source_key:
             first = line.source_key.split(".")[0]
-            self._menu_entry(menu, f"Strip “{first}.” from every key", ("strip", (first,)))
+            self._menu_entry(
+                menu, tr("Strip “{first}.” from every key", first=first), ("strip", (first,))
+            )
         quick = self.page is not None and self.page.total <= AT_ONCE
         for near in line.nearest if quick else ():
-            text = f"Rename {near.key} to {line.target_key}"
+            text = tr("Rename {key} to {target_key}", key=near.key, target_key=line.target_key)
             self._menu_entry(menu, text, ("rename", (near.key, line.target_key or "")))
         menu.triggered.connect(self._menu_chosen)
         menu.popup(self.table.viewport().mapToGlobal(at))

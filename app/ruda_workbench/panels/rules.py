@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from ruda.progress import SILENT, Monitor
-from ruda.session import RuleDraft, RulesPage, drafts_of, rules_page
+from ruda.session import RuleDraft, RulesPage, drafts_of, rules_page, tr
 from ruda.store import Hint
 from ruda_workbench import operations
 from ruda_workbench import recipe_operations as edits
@@ -79,29 +79,29 @@ class RulesCard(QFrame):
     def _head(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(Space.S)
-        self.toggle = icon_button("chevron-right", "Show or hide the rules", "rules.toggle")
+        self.toggle = icon_button("chevron-right", tr("Show or hide the rules"), "rules.toggle")
         self.toggle.clicked.connect(self._toggled)
-        title = label("Recipe", font=text_font(bold=True))
+        title = label(tr("Recipe"), font=text_font(bold=True))
         self._summary = ElidedLabel(ink="dim")
         self._summary.setObjectName("rules.summary")
         self._summary.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        self.layout_picker = Picker("rules.layout", "Layout")
-        self.layout_picker.setToolTip("How the arrays of Linear layers and norms are laid out")
+        self.layout_picker = Picker("rules.layout", tr("Layout"))
+        self.layout_picker.setToolTip(tr("How the arrays of Linear layers and norms are laid out"))
         self.layout_picker.picked.connect(self._layout_picked)
-        self.add = push_button("Add rule", "rules.add")
-        self.presets = Picker("rules.presets", "Presets")
-        self.presets.offer(tuple((t, t) for t, _, _ in edits.PRESETS), "")
-        self.presets.setText("Presets")
+        self.add = push_button(tr("Add rule"), "rules.add")
+        self.presets = Picker("rules.presets", tr("Presets"))
+        self.presets.offer(tuple((t, tr(t)) for t, _, _ in edits.PRESETS), "")
+        self.presets.setText(tr("Presets"))
         self.presets.picked.connect(self._preset_picked)
-        self.undo = icon_button("undo", "Undo  Ctrl+Z", "rules.undo")
-        self.redo = icon_button("redo", "Redo  Ctrl+Shift+Z", "rules.redo")
+        self.undo = icon_button("undo", tr("Undo  Ctrl+Z"), "rules.undo")
+        self.redo = icon_button("redo", tr("Redo  Ctrl+Shift+Z"), "rules.redo")
         self.add.clicked.connect(self.add_rule)
         self.undo.clicked.connect(self._undo)
         self.redo.clicked.connect(self._redo)
         row.addWidget(self.toggle)
         row.addWidget(title)
         row.addWidget(self._summary, 1)
-        row.addWidget(label("Layout", role="dim"))
+        row.addWidget(label(tr("Layout"), role="dim"))
         for widget in (self.layout_picker, self.add, self.presets, self.undo, self.redo):
             row.addWidget(widget)
         return row
@@ -112,8 +112,10 @@ class RulesCard(QFrame):
         self._list_column.setContentsMargins(0, 0, Space.S, 0)
         self._list_column.setSpacing(Space.S)
         self._no_rules = label(
-            "No rules. Add one, or take a preset: each rule finds a pattern in every key and "
-            "replaces it, in order.",
+            tr(
+                "No rules. Add one, or take a preset: each rule finds a pattern in every key and "
+                "replaces it, in order."
+            ),
             role="dim",
             wrap=True,
         )
@@ -129,9 +131,9 @@ class RulesCard(QFrame):
         return area
 
     def _preview(self) -> QWidget:
-        self.changes = DataTable("rules.changes", "Keys before and after")
+        self.changes = DataTable("rules.changes", tr("Keys before and after"))
         self.changes.set_row_height(Size.ROW_COMPACT)
-        self.changes.empty_text = "Keys before and after stand here."
+        self.changes.empty_text = tr("Keys before and after stand here.")
         self._change_model = ChangeTableModel()
         self._change_model.setParent(self)
         self.changes.setModel(self._change_model)
@@ -171,15 +173,15 @@ class RulesCard(QFrame):
         if document is None:
             return
         layout = edits.layout_of(document.recipe)
-        offers = list(edits.LAYOUTS)
+        offers = [(name, tr(text)) for name, text in edits.LAYOUTS]
         if layout == "other":
-            offers.append(("other", "Several adapters"))
+            offers.append(("other", tr("Several adapters")))
         self.layout_picker.offer(offers, layout)
         history = self._context.session.history(document.id)
         self.undo.setEnabled(history.undo_title is not None)
         self.redo.setEnabled(history.redo_title is not None)
-        self.undo.setToolTip(f"Undo {history.undo_title or ''}  Ctrl+Z")
-        self.redo.setToolTip(f"Redo {history.redo_title or ''}  Ctrl+Shift+Z")
+        self.undo.setToolTip(tr("Undo {title}  Ctrl+Z", title=history.undo_title or ""))
+        self.redo.setToolTip(tr("Redo {title}  Ctrl+Shift+Z", title=history.redo_title or ""))
         drafts = drafts_of(document.recipe)
         if drafts != self.drafts or not self._rows:
             self._show_drafts(drafts)
@@ -206,12 +208,12 @@ class RulesCard(QFrame):
         inner.setContentsMargins(32, 0, 0, 0)
         inner.setSpacing(Space.S)
         action = hint.action
-        inner.addWidget(label("Suggestion", role="missing"))
+        inner.addWidget(label(tr("Suggestion"), role="missing"))
         text = ElidedLabel(f"{action[:1].upper()}{action[1:]}")
         text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         inner.addWidget(text, 1)
-        inner.addWidget(label(f"{hint.matches} matches", role="dim"))
-        add = push_button("Add", f"rules.hint.{place}", link=True)
+        inner.addWidget(label(tr("{matches} matches", matches=hint.matches), role="dim"))
+        add = push_button(tr("Add"), f"rules.hint.{place}", link=True)
         add.setProperty("hint", place)
         add.clicked.connect(self._hint_taken)
         inner.addWidget(add)
@@ -258,13 +260,15 @@ class RulesCard(QFrame):
             self._question.drop()
             self._show_page(work(SILENT))
         else:
-            self._question.ask("Trying the rules", work, self._show_page)
+            self._question.ask(tr("Trying the rules"), work, self._show_page)
 
     def _show_page(self, page: RulesPage) -> None:
         self._page = page
         for row, line in zip(self._rows, page.rules, strict=False):
             row.show_line(line)
-        clash = f"{page.collisions} collisions · " if page.collisions else ""
+        clash = (
+            tr("{collisions} collisions · ", collisions=page.collisions) if page.collisions else ""
+        )
         self._summary.set_ink("error" if page.collisions else "dim")
         self._summary.set_text(f"{clash}{page.summary}")
         self._change_model.show_lines(page.changes)
@@ -280,7 +284,7 @@ class RulesCard(QFrame):
         drafts = tuple(d for d in self.drafts if d.pattern or d.replacement)
         if drafts == drafts_of(document.recipe):
             return
-        edits.change_rules(self._context, document, "Remap rules", drafts)
+        edits.change_rules(self._context, document, tr("Remap rules"), drafts)
 
     def add_rule(self) -> None:
         """Add an empty rule and put the cursor into it."""
@@ -299,7 +303,9 @@ class RulesCard(QFrame):
         if document is not None:
             self.set_open(on=True)
             drafts = (*drafts_of(document.recipe), draft)
-            edits.change_rules(self._context, document, f"Rule {draft.pattern}", drafts)
+            edits.change_rules(
+                self._context, document, tr("Rule {pattern}", pattern=draft.pattern), drafts
+            )
 
     def _edited(self, _number: int) -> None:
         self.preview()
@@ -323,7 +329,7 @@ class RulesCard(QFrame):
         for name, pattern, replacement in edits.PRESETS:
             if name == title:
                 self.add_draft(RuleDraft(pattern, replacement))
-        self.presets.show_value("", "Presets")
+        self.presets.show_value("", tr("Presets"))
 
     def _layout_picked(self, layout: str) -> None:
         document = self._watch.document
@@ -349,7 +355,7 @@ class RulesCard(QFrame):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         first = key.split(".")[0]
-        strip = QAction(f"Strip “{first}.” from every key", menu)
+        strip = QAction(tr("Strip “{first}.” from every key", first=first), menu)
         strip.setData((f"^{first}\\.", ""))
         menu.addAction(strip)
         menu.triggered.connect(self._menu_rule)

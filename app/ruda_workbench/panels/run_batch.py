@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from ruda.session import BatchPage, RunPage
+from ruda.session import BatchPage, RunPage, tr
 from ruda_workbench import data_operations
 from ruda_workbench.context import Context
 from ruda_workbench.item_models.batch_grid import BatchGridModel
@@ -34,7 +34,7 @@ class LayerStrip(QFrame):
         self._headline = ElidedLabel(font=text_font(bold=True))
         row.addWidget(self._headline)
         row.addStretch(1)
-        more = push_button("Shapes and parameters", "run.more", link=True)
+        more = push_button(tr("Shapes and parameters"), "run.more", link=True)
         more.clicked.connect(self.more_asked)
         row.addWidget(more)
         column.addLayout(row)
@@ -44,7 +44,7 @@ class LayerStrip(QFrame):
     def show_page(self, page: RunPage) -> None:
         """Draw the layers of a run; hidden where there are none."""
         self.setVisible(bool(page.layers))
-        self._headline.set_text(f"Time per layer, {page.timing}")
+        self._headline.set_text(tr("Time per layer, {timing}", timing=page.timing))
         bars = tuple(
             ColumnBar(
                 line.path,
@@ -54,7 +54,7 @@ class LayerStrip(QFrame):
             )
             for line in page.layers
         )
-        self.bars.show_bars(bars, f"Time per layer, {page.timing}")
+        self.bars.show_bars(bars, tr("Time per layer, {timing}", timing=page.timing))
 
 
 class RunBatchPanel(QWidget):
@@ -77,7 +77,7 @@ class RunBatchPanel(QWidget):
         inner.setContentsMargins(Space.S, Space.S, Space.XS, Space.S)
         self.model = BatchGridModel()
         self.model.setParent(self)
-        self.grid = TileGrid("run.grid", "Items and predictions", lines=2)
+        self.grid = TileGrid("run.grid", tr("Items and predictions"), lines=2)
         self.grid.setModel(self.model)
         inner.addWidget(self.grid)
         column.addWidget(card, 1)
@@ -92,9 +92,9 @@ class RunBatchPanel(QWidget):
         if page.batch is not None:
             self.figure.show_figure(page.batch)
         elif running:
-            self.figure.show_words("Running…", "")
+            self.figure.show_words(tr("Running…"), "")
         else:
-            self.figure.show_words("Not run yet", "Ctrl+R runs the model on this batch")
+            self.figure.show_words(tr("Not run yet"), tr("Ctrl+R runs the model on this batch"))
         self.strip.show_page(page)
         self.model.show_page(batch)
         if batch is not None and batch.tiles and not self.grid.currentIndex().isValid():

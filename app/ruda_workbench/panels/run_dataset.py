@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
-from ruda.session import BatchPage, RunPage
+from ruda.session import BatchPage, RunPage, tr
 from ruda_workbench.item_models.batch_grid import BatchGridModel
 from ruda_workbench.panels.run_figure import FigureCard
 from ruda_workbench.theme import text_font
@@ -47,7 +47,7 @@ class RunDatasetPanel(QWidget):
         centre = Qt.AlignmentFlag.AlignHCenter
         self._words = label(role="dim")
         self._words.setObjectName("run.dataset.words")
-        self._start = push_button("Run the whole dataset", "run.dataset.start")
+        self._start = push_button(tr("Run the whole dataset"), "run.dataset.start")
         self._start.clicked.connect(self.run_asked)
         column.addStretch(1)
         column.addWidget(self._words, 0, centre)
@@ -62,7 +62,7 @@ class RunDatasetPanel(QWidget):
         row.setSpacing(Space.XL)
         left = QVBoxLayout()
         left.setSpacing(Space.S)
-        left.addWidget(label("What each class was taken for", font=text_font(bold=True)))
+        left.addWidget(label(tr("What each class was taken for"), font=text_font(bold=True)))
         self.matrix = ConfusionMatrix("run.confusion")
         left.addWidget(self.matrix, 1)
         row.addLayout(left, 1)
@@ -75,7 +75,7 @@ class RunDatasetPanel(QWidget):
         self._worst.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self.model = BatchGridModel()
         self.model.setParent(self)
-        self.grid = TileGrid("run.mistakes", "Wrong items", lines=2)
+        self.grid = TileGrid("run.mistakes", tr("Wrong items"), lines=2)
         self.grid.setModel(self.model)
         self.grid.tile_shown.connect(self._shown)
         for widget in (self._wrong, self._worst):
@@ -105,9 +105,9 @@ class RunDatasetPanel(QWidget):
         if page.dataset is not None:
             self.figure.show_figure(page.dataset)
         elif running:
-            self.figure.show_words("Running the whole dataset…", "")
+            self.figure.show_words(tr("Running the whole dataset…"), "")
         else:
-            self.figure.show_words("Not run yet", "")
+            self.figure.show_words(tr("Not run yet"), "")
         view = page.confusion
         self._pages.setCurrentIndex(0 if view is None else 1)
         self.matrix.show_view(view)
@@ -117,6 +117,6 @@ class RunDatasetPanel(QWidget):
         if mistakes is not None and mistakes.tiles and not self.grid.currentIndex().isValid():
             self.grid.select_row(0)
         known = page.dataset is not None
-        words = "There are no labels to compare with." if known else ""
-        self._words.setText("Progress is in the status line." if running else words)
+        words = tr("There are no labels to compare with.") if known else ""
+        self._words.setText(tr("Progress is in the status line.") if running else words)
         self._start.setVisible(can_run and not running and not known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
 
-from ruda.session import RunFigure
+from ruda.session import RunFigure, tr
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.bars import StackedBar
@@ -48,7 +48,7 @@ class FigureCard(QFrame):
         self._headline.set_text(figure.headline)
         self._summary.set_text(figure.summary)
         weights = {"applied": figure.right, "error": figure.wrong, "skipped": figure.unknown}
-        words = f"{figure.right} right, {figure.wrong} wrong"
+        words = tr("{right} right, {wrong} wrong", right=figure.right, wrong=figure.wrong)
         self._bar.show_weights({name: float(n) for name, n in weights.items()}, words)
 
     def show_words(self, headline: str, summary: str) -> None:

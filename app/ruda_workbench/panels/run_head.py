@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
-from ruda.session import RunSetup
+from ruda.session import RunSetup, tr
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Space, Type
 from ruda_workbench.widgets.buttons import Picker, push_button
@@ -34,8 +34,8 @@ class RunHead(QWidget):
         self._weights = ElidedLabel(font=font)
         self._weights.setObjectName("run.weights")
         self._weights.setMinimumHeight(24)
-        self._word = ElidedLabel("run as", font=text_font(Type.TITLE), ink="dim")
-        self.model = Picker("run.model", "Model", quiet=True)
+        self._word = ElidedLabel(tr("run as"), font=text_font(Type.TITLE), ink="dim")
+        self.model = Picker("run.model", tr("Model"), quiet=True)
         self.model.setFont(font)
         self.model.picked.connect(self.model_picked)
         for widget in (self._weights, self._word, self.model):
@@ -47,9 +47,9 @@ class RunHead(QWidget):
         column.addLayout(sentence)
         column.addWidget(self._facts)
         outer.addLayout(column, 1)
-        self.whole = push_button("Run the whole dataset", "run.whole")
-        self.run = push_button("Run the batch", "run.run", primary=True)
-        self.run.setToolTip("Run the model on the batch  Ctrl+R")
+        self.whole = push_button(tr("Run the whole dataset"), "run.whole")
+        self.run = push_button(tr("Run the batch"), "run.run", primary=True)
+        self.run.setToolTip(tr("Run the model on the batch  Ctrl+R"))
         outer.addWidget(self.whole)
         outer.addWidget(self.run)
         self.whole.clicked.connect(self._whole)
@@ -67,19 +67,21 @@ class RunHead(QWidget):
     def show_setup(self, setup: RunSetup, *, running_batch: bool, running_dataset: bool) -> None:
         """Draw another setup; while something runs its button says so."""
         self._running = running_dataset
-        self._weights.set_text(setup.weights or "Run a model")
+        self._weights.set_text(setup.weights or tr("Run a model"))
         self._word.setVisible(bool(setup.weights))
         self.model.setVisible(bool(setup.weights))
-        self.model.show_value(setup.model, setup.model or "choose a model")
+        self.model.show_value(setup.model, setup.model or tr("choose a model"))
         self._facts.set_text(setup.facts)
         self.run.setVisible(bool(setup.weights))
         self.whole.setVisible(bool(setup.weights))
         self.run.setEnabled(setup.can_run and not running_batch)
         self.whole.setEnabled(running_dataset or setup.can_run)
-        text = "Stop" if running_dataset else "Run the whole dataset"
+        text = tr("Stop") if running_dataset else tr("Run the whole dataset")
         self.whole.setText(text)
         self.whole.setAccessibleName(text)
-        self.setAccessibleName(f"{setup.weights} run as {setup.model}")
+        self.setAccessibleName(
+            tr("{weights} run as {model}", weights=setup.weights, model=setup.model)
+        )
 
     def _whole(self) -> None:
         (self.stop_asked if self._running else self.dataset_asked).emit()

@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, QRectF
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QFrame, QStyleOptionViewItem, QVBoxLayout
 
-from ruda.session import LayerLine
+from ruda.session import LayerLine, tr
 from ruda_workbench.item_models.layer_table import BAR, SHARE_ROLE, LayerTableModel
 from ruda_workbench.theme import colour
 from ruda_workbench.tokens import Space
@@ -38,8 +38,8 @@ class LayersPanel(QFrame):
         self.setProperty("surface", "card")
         column = QVBoxLayout(self)
         column.setContentsMargins(1, Space.XS, 1, 1)
-        self.table = DataTable("run.layers", "Time per layer")
-        self.table.empty_text = "Run the batch to see where its time goes."
+        self.table = DataTable("run.layers", tr("Time per layer"))
+        self.table.empty_text = tr("Run the batch to see where its time goes.")
         self.model = LayerTableModel()
         self.model.setParent(self)
         self.table.setModel(self.model)

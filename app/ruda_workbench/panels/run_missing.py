@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from ruda.session import Remedy, RunSetup
+from ruda.session import Remedy, RunSetup, tr
 from ruda_workbench.icons import paint_icon
 from ruda_workbench.theme import colours, text_font
 from ruda_workbench.tokens import Space
@@ -67,7 +67,7 @@ class MissingCard(QFrame):
         row = QHBoxLayout()
         row.setSpacing(Space.S)
         self.button = push_button("", "run.mend", primary=True)
-        self.sample = push_button("Open the sample", "run.sample")
+        self.sample = push_button(tr("Open the sample"), "run.sample")
         row.addStretch(1)
         row.addWidget(self.button)
         row.addWidget(self.sample)
@@ -88,8 +88,8 @@ class MissingCard(QFrame):
         self._picture.name = _PICTURES[setup.remedy]
         self._picture.update()
         self._sentence.setText(setup.problem)
-        self.button.setText(setup.remedy.value)
-        self.button.setAccessibleName(setup.remedy.value)
+        self.button.setText(tr(setup.remedy.value))
+        self.button.setAccessibleName(self.button.text())
         self.button.setVisible(setup.remedy is not Remedy.NOTHING)
         self.sample.setVisible(has_sample and setup.remedy is Remedy.WEIGHTS)
 

@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QFrame, QSizePolicy, QVBoxLayout, QWidget
 
 from ruda.models import architectures
+from ruda.session import tr
 from ruda_workbench.icons import paint_icon
 from ruda_workbench.theme import colour, colours, mono_font, text_font
 from ruda_workbench.tokens import Radius, Space, Type
@@ -62,10 +63,10 @@ class TargetChooser(QWidget):
         inner = QVBoxLayout(card)
         inner.setContentsMargins(Space.S, Space.M, Space.S, Space.S)
         inner.setSpacing(0)
-        title = label("Which model should take these weights?", font=text_font(bold=True))
+        title = label(tr("Which model should take these weights?"), font=text_font(bold=True))
         title.setContentsMargins(Space.M, 0, 0, 0)
         inner.addWidget(title)
-        note = label("Names, shapes and types are compared; no values are read.", role="dim")
+        note = label(tr("Names, shapes and types are compared; no values are read."), role="dim")
         note.setContentsMargins(Space.M, 0, 0, Space.S)
         inner.addWidget(note)
         for architecture in architectures():

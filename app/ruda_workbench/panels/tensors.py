@@ -6,7 +6,16 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from ruda.progress import Monitor
-from ruda.session import Query, SortKey, TensorPage, TensorTable, count_text, size_text, tensor_page
+from ruda.session import (
+    Query,
+    SortKey,
+    TensorPage,
+    TensorTable,
+    count_text,
+    size_text,
+    tensor_page,
+    tr,
+)
 from ruda_workbench.context import Context
 from ruda_workbench.item_models.tensor_table import TensorTableModel
 from ruda_workbench.qt_jobs import Latest
@@ -37,10 +46,10 @@ class TensorsPanel(QWidget):
         self._build()
 
     def _build(self) -> None:
-        self.filter = FilterField("tensors.filter", "Filter keys")
+        self.filter = FilterField("tensors.filter", tr("Filter keys"))
         self.filter.setMaximumWidth(360)
-        self.fold = Switch("Families", "tensors.fold")
-        self.fold.setToolTip("Show keys that differ in numbers only as one row")
+        self.fold = Switch(tr("Families"), "tensors.fold")
+        self.fold.setToolTip(tr("Show keys that differ in numbers only as one row"))
         self.fold.setChecked(True)
         self._count = label(role="dim")
         self._count.setObjectName("tensors.count")
@@ -50,7 +59,7 @@ class TensorsPanel(QWidget):
         row.addWidget(self._count)
         row.addStretch(1)
         row.addWidget(self.fold)
-        self.table = DataTable("tensors.table", "Tensors in the file")
+        self.table = DataTable("tensors.table", tr("Tensors in the file"))
         self.model = TensorTableModel()
         self.model.setParent(self)
         self.table.setModel(self.model)
@@ -123,7 +132,7 @@ class TensorsPanel(QWidget):
             self._question.drop()
             self._show(work(SILENT))
         else:
-            self._question.ask("Searching", work, self._show)
+            self._question.ask(tr("Searching"), work, self._show)
 
     def leave(self) -> None:
         """Drop the question that is open."""
@@ -135,16 +144,22 @@ class TensorsPanel(QWidget):
         self.filter.show_problem(
             None
             if problem is None
-            else f"Not a regular expression: {problem.message}"
-            + ("" if problem.position is None else f" at position {problem.position}")
+            else tr("Not a regular expression: {message}", message=problem.message)
+            + (
+                ""
+                if problem.position is None
+                else tr(" at position {position}", position=problem.position)
+            )
         )
         if problem is not None and self.model.page is not None:
             return  # the last valid result stays
         self.table.empty_text = (
-            f"No key contains “{self._query.text}”." if self._query.text else "No tensors."
+            tr("No key contains “{text}”.", text=self._query.text)
+            if self._query.text
+            else tr("No tensors.")
         )
         self.model.show_page(page)
-        found = f"{count_text(page.shown)} of {count_text(page.total)}"
+        found = tr("{shown} of {total}", shown=count_text(page.shown), total=count_text(page.total))
         self._count.setText(f"{found} · {size_text(page.nbytes)}")
         if kept is None and len(page) and self.isVisible():
             self.table.select_row(0)

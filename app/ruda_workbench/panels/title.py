@@ -5,13 +5,14 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
+from ruda.session import later, tr
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Space, Type
 from ruda_workbench.widgets.buttons import Picker, push_button
 from ruda_workbench.widgets.labels import ElidedLabel, set_role
 
 FILE_TARGET = "\0file"
-WHOLE = "the whole file"
+WHOLE = later("the whole file")
 
 
 class TitleRow(QWidget):
@@ -35,8 +36,8 @@ class TitleRow(QWidget):
         font = text_font(Type.TITLE, bold=True)
         self._name = ElidedLabel(font=font)
         self._name.setObjectName("title.name")
-        self._onto = ElidedLabel("onto", font=text_font(Type.TITLE), ink="dim")
-        self.target = Picker("title.target", "Target model", quiet=True)
+        self._onto = ElidedLabel(tr("onto"), font=text_font(Type.TITLE), ink="dim")
+        self.target = Picker("title.target", tr("Target model"), quiet=True)
         self.target.setFont(font)
         self.target.picked.connect(self.target_picked)
         sentence.addWidget(self._name)
@@ -46,8 +47,8 @@ class TitleRow(QWidget):
         column.addLayout(sentence)
         column.addLayout(self._fact_row())
         outer.addLayout(column, 1)
-        self._command = push_button("Copy command", "title.command")
-        self._save = push_button("Save converted…", "title.save", primary=True)
+        self._command = push_button(tr("Copy command"), "title.command")
+        self._save = push_button(tr("Save converted…"), "title.save", primary=True)
         outer.addWidget(self._command)
         outer.addWidget(self._save)
         self._command.clicked.connect(self.command_asked)
@@ -57,9 +58,11 @@ class TitleRow(QWidget):
         row = QHBoxLayout()
         row.setSpacing(2)
         self._tensors = ElidedLabel(ink="dim")
-        self.part = Picker("title.part", "Part of the checkpoint", quiet=True)
+        self.part = Picker("title.part", tr("Part of the checkpoint"), quiet=True)
         self.part.setProperty("small", True)
-        self.part.setToolTip("Take one part of the checkpoint: its keys lose the name of the part")
+        self.part.setToolTip(
+            tr("Take one part of the checkpoint: its keys lose the name of the part")
+        )
         self.part.picked.connect(self.part_picked)
         self._facts = ElidedLabel(ink="dim")
         self._facts.setObjectName("title.facts")
@@ -73,26 +76,28 @@ class TitleRow(QWidget):
         """Name another document and target."""
         self._name.set_text(name)
         self._name.setToolTip(path)
-        self.setAccessibleName(f"{name} onto {target}" if target else name)
+        self.setAccessibleName(
+            tr("{name} onto {target}", name=name, target=target) if target else name
+        )
 
     def show_facts(self, tensors: str, parts: tuple[str, ...], part: str | None, rest: str) -> None:
         """``18 tensors in state_dict · 58.0 kB · …``; the part can be picked if there are any."""
         has_parts = bool(parts) or part is not None
-        self._tensors.set_text(f"{tensors} in" if has_parts else tensors)
-        offers = [("", WHOLE), ("-", ""), *((key, key) for key in parts)]
+        self._tensors.set_text(tr("{tensors} in", tensors=tensors) if has_parts else tensors)
+        offers = [("", tr(WHOLE)), ("-", ""), *((key, key) for key in parts)]
         self.part.offer(offers, part or "")
         set_role(self.part, "chosen", part is not None)
-        self.part.show_value(part or "", part or WHOLE)
+        self.part.show_value(part or "", part or tr(WHOLE))
         self.part.setVisible(has_parts)
         self._facts.set_text(f"· {rest}")
 
     def offer_targets(self, names: tuple[tuple[str, str], ...], value: str) -> None:
         """Offer these architectures, a file, and none; show the one that is picked."""
-        offers = [*names, ("-", ""), (FILE_TARGET, "The tensors of a file…")]
+        offers = [*names, ("-", ""), (FILE_TARGET, tr("The tensors of a file…"))]
         if value:
-            offers += [("--", ""), ("", "No target")]
+            offers += [("--", ""), ("", tr("No target"))]
         self.target.offer(offers, value)
-        shown = value.replace("\\", "/").rsplit("/", 1)[-1] if value else "choose a model"
+        shown = value.replace("\\", "/").rsplit("/", 1)[-1] if value else tr("choose a model")
         self.target.show_value(value, shown)
 
     def can_save(self, *, on: bool) -> None:

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ruda.session import Recent
+from ruda.session import Recent, later, tr
 from ruda_workbench.icons import paint_icon
 from ruda_workbench.theme import colour, colours, text_font
 from ruda_workbench.tokens import Radius, Space, Type
@@ -46,7 +46,7 @@ class _RecentRow(QAbstractButton):
         self._gone = not recent.exists
         self.setObjectName("welcome.recent")
         self.setText(recent.name)
-        gone = ", not found" if self._gone else ""
+        gone = tr(", not found") if self._gone else ""
         self.setAccessibleName(f"{recent.name}, {recent.path}{gone}")
         self.setToolTip(recent.path)
         self.setEnabled(not self._gone)
@@ -79,7 +79,7 @@ class _RecentRow(QAbstractButton):
         middle = Qt.TextElideMode.ElideMiddle
         draw_text(painter, first, self.recent.name, font=font, ink=ink, elide=middle)
         rest = text.adjusted(width + Space.L, 0, 0, 0)
-        folder = "not found" if self._gone else str(Path(self.recent.path).parent)
+        folder = tr("not found") if self._gone else str(Path(self.recent.path).parent)
         draw_text(
             painter,
             rest,
@@ -96,14 +96,14 @@ class WelcomeText:
     """What a welcome page says; ``name`` is the prefix of its object names."""
 
     name: str = "welcome"
-    title: str = "Open a file of weights"
-    note: str = (
+    title: str = later("Open a file of weights")
+    note: str = later(
         "See what is in it, what it would do to a model, fix it, convert it and save it. "
         "Nothing in a file is ever executed."
     )
-    drop: str = "Drop a file here"
+    drop: str = later("Drop a file here")
     kinds: str = ".safetensors   .pt   .pth   .bpk"
-    open: str = "Open…"
+    open: str = later("Open…")
     open_other: str = ""
     """A second way to open; no button where it is empty."""
 
@@ -137,16 +137,16 @@ class WelcomePanel(QWidget):
         self._build()
 
     def _build(self) -> None:
-        title = label(self._text.title, font=text_font(Type.DISPLAY, bold=True))
+        title = label(tr(self._text.title), font=text_font(Type.DISPLAY, bold=True))
         self._column.addWidget(title)
-        self._column.addWidget(label(self._text.note, role="dim", wrap=True))
+        self._column.addWidget(label(tr(self._text.note), role="dim", wrap=True))
         self._column.addWidget(self._drop_zone())
         self._recent_card = QFrame()
         self._recent_card.setProperty("surface", "card")
         card = QVBoxLayout(self._recent_card)
         card.setContentsMargins(Space.S, Space.M, Space.S, Space.S)
         card.setSpacing(2)
-        heading = label("Recent", role="caption")
+        heading = label(tr("Recent"), role="caption")
         heading.setContentsMargins(Space.S, 0, 0, Space.XS)
         card.addWidget(heading)
         self._recents = QVBoxLayout()
@@ -167,16 +167,16 @@ class WelcomePanel(QWidget):
         centre = Qt.AlignmentFlag.AlignHCenter
         column.addStretch(1)
         column.addWidget(_Picture("drop", 32, "accent"), 0, centre)
-        column.addWidget(label(text.drop, font=text_font(bold=True)), 0, centre)
-        kinds = label(text.kinds, role="dim")
+        column.addWidget(label(tr(text.drop), font=text_font(bold=True)), 0, centre)
+        kinds = label(tr(text.kinds), role="dim")
         column.addWidget(kinds, 0, centre)
         column.addSpacing(Space.XS)
         buttons = QHBoxLayout()
         buttons.setSpacing(Space.S)
-        open_button = push_button(text.open, f"{text.name}.open", primary=True)
-        other = push_button(text.open_other, f"{text.name}.other")
+        open_button = push_button(tr(text.open), f"{text.name}.open", primary=True)
+        other = push_button(tr(text.open_other), f"{text.name}.other")
         other.setVisible(bool(text.open_other))
-        self._sample = push_button("Open the sample", f"{text.name}.sample")
+        self._sample = push_button(tr("Open the sample"), f"{text.name}.sample")
         buttons.addStretch(1)
         buttons.addWidget(open_button)
         buttons.addWidget(other)

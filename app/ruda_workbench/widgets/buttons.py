@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from ruda.session import tr
 from ruda_workbench.icons import icon, paint_icon
 from ruda_workbench.theme import colour, colours, text_font
 from ruda_workbench.tokens import Radius, Size, Space
@@ -308,7 +309,9 @@ class StatusChip(QAbstractButton):
         self.setChecked(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setToolTip(f"Show or hide {title.lower()} rows; Shift+click shows only these")
+        self.setToolTip(
+            tr("Show or hide {lower} rows; Shift+click shows only these", lower=title.lower())
+        )
         self.set_count(0)
 
     @property
@@ -319,7 +322,7 @@ class StatusChip(QAbstractButton):
     def set_count(self, count: int) -> None:
         """Show another number."""
         self._count = count
-        self.setAccessibleName(f"{self._title}, {count} rows")
+        self.setAccessibleName(tr("{title}, {count} rows", title=self._title, count=count))
         self.updateGeometry()
         self.update()
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QImage, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from ruda.session import ConfusionView, count_text
+from ruda.session import ConfusionView, count_text, tr
 from ruda_workbench.theme import colours, text_font
 from ruda_workbench.tokens import Radius, Space, Type
 from ruda_workbench.widgets.painting import draw_round, draw_text
@@ -38,8 +38,10 @@ class ConfusionMatrix(QWidget):
         """Draw another matrix, or nothing."""
         self._view = view
         if view is not None:
-            worst = "; ".join(view.worst) or "no mistakes"
-            self.setAccessibleName(f"Confusion of {len(view.names)} classes. {worst}")
+            worst = "; ".join(view.worst) or tr("no mistakes")
+            self.setAccessibleName(
+                tr("Confusion of {names} classes. {worst}", names=len(view.names), worst=worst)
+            )
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -71,10 +73,10 @@ class ConfusionMatrix(QWidget):
         span = side * len(view.names)
         small = text_font(Type.CAPTION)
         across = QRectF(corner.x(), 0, max(span, 80.0), CAPTION)
-        draw_text(painter, across, "predicted", font=small, ink="dim")
+        draw_text(painter, across, tr("predicted"), font=small, ink="dim")
         down = QRectF(0, CAPTION, corner.x() - Space.S, CAPTION)
         right = Qt.AlignmentFlag.AlignRight
-        draw_text(painter, down, "true", font=small, ink="dim", align=right)
+        draw_text(painter, down, tr("true"), font=small, ink="dim", align=right)
         if side >= 12:
             self._draw_names(painter, view, corner, side)
         self._draw_cells(painter, view, corner, side)
@@ -122,7 +124,12 @@ class ConfusionMatrix(QWidget):
             QToolTip.hideText()
             return
         count = count_text(int(view.counts[row, column]))
-        text = f"{view.names[row]} taken for {view.names[column]}: {count}"
+        text = tr(
+            "{label} taken for {guess}: {times}",
+            label=view.names[row],
+            guess=view.names[column],
+            times=count,
+        )
         QToolTip.showText(event.globalPosition().toPoint(), text, self)
 
 

@@ -6,6 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QTabBar
 
+from ruda.session import tr
 from ruda_workbench.icons import paint_icon
 from ruda_workbench.theme import colour, colours, text_font
 from ruda_workbench.tokens import Size, Space
@@ -23,7 +24,7 @@ class DocumentTabs(QTabBar):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("documents")
-        self.setAccessibleName("Open documents")
+        self.setAccessibleName(tr("Open documents"))
         self.setDrawBase(False)
         self.setExpanding(False)
         self.setMouseTracking(True)
@@ -47,7 +48,7 @@ class DocumentTabs(QTabBar):
         for place, (number, name, path) in enumerate(documents):
             self.setTabText(place, name)
             self.setTabData(place, number)
-            state = ", recipe not saved" if number in dirty else ""
+            state = tr(", recipe not saved") if number in dirty else ""
             self.setTabToolTip(place, f"{path}{state}")
             self.setAccessibleTabName(place, f"{name}{state}")
             if number == active:

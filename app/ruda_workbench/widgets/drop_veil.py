@@ -6,11 +6,12 @@ from PySide6.QtCore import QEvent, QObject, QRectF, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
+from ruda.session import later, tr
 from ruda_workbench.theme import colour, text_font
 from ruda_workbench.tokens import Radius
 from ruda_workbench.widgets.painting import draw_round
 
-TEXT = "Drop to open"
+TEXT = later("Drop to open")
 
 
 class DropVeil(QWidget):
@@ -44,9 +45,9 @@ class DropVeil(QWidget):
         inner = QRectF(self.rect()).adjusted(4, 4, -4, -4)
         painter.drawRoundedRect(inner, Radius.CARD, Radius.CARD)
         font = text_font(bold=True)
-        width = QFontMetrics(font).horizontalAdvance(TEXT) + 32
+        width = QFontMetrics(font).horizontalAdvance(tr(TEXT)) + 32
         pill = QRectF(inner.center().x() - width / 2, inner.bottom() - 76, width, 32)
         draw_round(painter, pill, 16, fill=colour("accent"))
         painter.setFont(font)
         painter.setPen(colour("on_accent"))
-        painter.drawText(pill, int(Qt.AlignmentFlag.AlignCenter), TEXT)
+        painter.drawText(pill, int(Qt.AlignmentFlag.AlignCenter), tr(TEXT))

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton
 
+from ruda.session import tr
 from ruda_workbench.theme import mono_font
 from ruda_workbench.widgets.labels import set_role
 
@@ -29,8 +30,8 @@ class FilterField(QLineEdit):
         row.setContentsMargins(0, 0, 6, 0)
         row.setSpacing(4)
         row.addStretch(1)
-        self.regex = self._mark(".*", "Regular expression", f"{name}.regex")
-        self.case = self._mark("Aa", "Match upper and lower case", f"{name}.case")
+        self.regex = self._mark(".*", tr("Regular expression"), f"{name}.regex")
+        self.case = self._mark("Aa", tr("Match upper and lower case"), f"{name}.case")
         row.addWidget(self.regex)
         row.addWidget(self.case)
         self.setTextMargins(0, 0, 64, 0)

@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton
 
+from ruda.session import tr
 from ruda_workbench.theme import colour, text_font
 from ruda_workbench.tokens import Radius, Size
 from ruda_workbench.widgets.painting import draw_round
@@ -19,8 +20,8 @@ class Logo(QAbstractButton):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("logo")
-        self.setAccessibleName("Menu")
-        self.setToolTip("Menu  F10")
+        self.setAccessibleName(tr("Menu"))
+        self.setToolTip(tr("Menu  F10"))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
     def sizeHint(self) -> QSize:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
+from ruda.session import tr
 from ruda_workbench.icons import paint_icon
 from ruda_workbench.theme import colours, text_font
 from ruda_workbench.tokens import Size, Space
@@ -81,7 +82,7 @@ class NoticeCard(QFrame):
         if notice.buttons:
             column.addLayout(self._buttons(notice))
         row.addLayout(column, 1)
-        close = icon_button("close", "Close this notice", "notice.close")
+        close = icon_button("close", tr("Close this notice"), "notice.close")
         close.setIconSize(QSize(14, 14))
         close.clicked.connect(self.close_notice)
         row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)

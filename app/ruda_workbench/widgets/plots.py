@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from ruda.session import HistogramView, ValuesPage, number_text
+from ruda.session import HistogramView, ValuesPage, number_text, tr
 from ruda_workbench.theme import colour, colours, text_font
 from ruda_workbench.tokens import Type
 from ruda_workbench.widgets.painting import draw_text
@@ -31,7 +31,14 @@ class Histogram(QWidget):
         self._view = view
         if view is not None:
             low, high = number_text(view.low), number_text(view.high)
-            self.setAccessibleName(f"Histogram of {sum(view.counts)} values from {low} to {high}")
+            self.setAccessibleName(
+                tr(
+                    "Histogram of {counts} values from {low} to {high}",
+                    counts=sum(view.counts),
+                    low=low,
+                    high=high,
+                )
+            )
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -109,7 +116,7 @@ class HeatMap(QWidget):
         self._page = page
         self._image = None
         if page is not None:
-            self.setAccessibleName(f"Heat map. {page.caption}")
+            self.setAccessibleName(tr("Heat map. {caption}", caption=page.caption))
         self.updateGeometry()
         self.update()
 
@@ -170,11 +177,15 @@ class HeatMap(QWidget):
         if page is None or not (row < page.grid.shape[0] and column < page.grid.shape[1]):
             return ""
         value = (
-            "not finite"
+            tr("not finite")
             if page.nonfinite[row, column]
             else number_text(float(page.grid[row, column]))
         )
-        place = f"[{row}, {column}]" if page.exact else f"cell {row}, {column}"
+        place = (
+            f"[{row}, {column}]"
+            if page.exact
+            else tr("cell {row}, {column}", row=row, column=column)
+        )
         return f"{place}  {value}"
 
     def leaveEvent(self, event: object) -> None:

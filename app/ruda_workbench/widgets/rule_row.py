@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
-from ruda.session import RuleDraft, RuleLine
+from ruda.session import RuleDraft, RuleLine, tr
 from ruda_workbench.theme import mono_font, text_font
 from ruda_workbench.tokens import Space, Type
 from ruda_workbench.widgets.buttons import Switch, icon_button
@@ -29,14 +29,16 @@ class RuleRow(QWidget):
         self.setObjectName(f"rule.{number}")
         place = number + 1
         self.enabled = Switch("", f"rule.{number}.on")
-        self.enabled.setAccessibleName(f"Rule {place} is used")
-        self.pattern = self._field(f"rule.{number}.pattern", f"Rule {place}: find", "find (regex)")
-        self.replacement = self._field(
-            f"rule.{number}.replacement", f"Rule {place}: replace by", "nothing"
+        self.enabled.setAccessibleName(tr("Rule {place} is used", place=place))
+        self.pattern = self._field(
+            f"rule.{number}.pattern", tr("Rule {place}: find", place=place), tr("find (regex)")
         )
-        up = icon_button("up", "Earlier", f"rule.{number}.up")
-        down = icon_button("down", "Later", f"rule.{number}.down")
-        remove = icon_button("trash", "Remove the rule", f"rule.{number}.remove")
+        self.replacement = self._field(
+            f"rule.{number}.replacement", tr("Rule {place}: replace by", place=place), tr("nothing")
+        )
+        up = icon_button("up", tr("Earlier"), f"rule.{number}.up")
+        down = icon_button("down", tr("Later"), f"rule.{number}.down")
+        remove = icon_button("trash", tr("Remove the rule"), f"rule.{number}.remove")
         row = QHBoxLayout()
         row.setSpacing(Space.XS)
         row.addWidget(self.enabled)
@@ -128,5 +130,5 @@ def _problem(line: RuleLine) -> str:
     draft = line.draft
     text = line.problem.removeprefix(f"remap {draft.pattern!r} -> {draft.replacement!r}: ")
     if line.position is not None and "position" not in text:
-        text += f" (at position {line.position})"
+        text += tr(" (at position {position})", position=line.position)
     return text

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from ruda.session import Score
+from ruda.session import Score, tr
 from ruda_workbench.theme import colour, text_font
 from ruda_workbench.tokens import Radius, Space, Type
 from ruda_workbench.widgets.painting import draw_round, draw_text
@@ -28,7 +28,7 @@ class ScoreBars(QWidget):
         """Draw other scores."""
         self._scores = scores
         words = ", ".join(f"{score.name} {score.text}" for score in scores)
-        self.setAccessibleName(f"Probabilities: {words}")
+        self.setAccessibleName(tr("Probabilities: {words}", words=words))
         self.setVisible(bool(scores))
         self.updateGeometry()
         self.update()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu
 
-from ruda.session import JobNews, count_text, size_text
+from ruda.session import JobNews, count_text, size_text, tr
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Size, Space, Type
 from ruda_workbench.widgets.bars import ProgressStrip
@@ -20,7 +20,7 @@ MEMORY_EVERY = 2000
 def job_text(news: JobNews) -> str:
     """``62 % · 1.2 GB/s`` for a job."""
     if news.stopping:
-        return "stopping…"
+        return tr("stopping…")
     parts: list[str] = []
     progress = news.progress
     if progress is not None:
@@ -51,11 +51,11 @@ class StatusLine(QFrame):
         self._job_title.setObjectName("status.job")
         self._strip = ProgressStrip()
         self._job_text = label(role="dim", font=font)
-        self._cancel = icon_button("close", "Stop this job", "status.cancel")
+        self._cancel = icon_button("close", tr("Stop this job"), "status.cancel")
         self._cancel.setIconSize(QSize(12, 12))
         self._memory = label(role="dim", font=font)
         self._memory.setObjectName("status.memory")
-        self._findings = push_button("No findings", "status.findings", link=True)
+        self._findings = push_button(tr("No findings"), "status.findings", link=True)
         self._findings.setFont(font)
         self._findings.setProperty("quiet", True)
         self._build()
@@ -100,7 +100,13 @@ class StatusLine(QFrame):
     def show_findings(self, findings: tuple[str, ...]) -> None:
         """Say how many findings there are; a click lists them."""
         count = len(findings)
-        text = "No findings" if not count else "1 finding" if count == 1 else f"{count} findings"
+        text = (
+            tr("No findings")
+            if not count
+            else tr("1 finding")
+            if count == 1
+            else tr("{count} findings", count=count)
+        )
         self._findings.setText(text)
         self._findings.setAccessibleName(text)
         self._findings.setEnabled(bool(count))
@@ -152,5 +158,5 @@ class StatusLine(QFrame):
         import psutil
 
         used = psutil.Process().memory_info().rss
-        self._memory.setText(f"Memory {size_text(used)}")
+        self._memory.setText(tr("Memory {used}", used=size_text(used)))
         self._memory.setAlignment(Qt.AlignmentFlag.AlignVCenter)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QRectF, QSize, Qt, S
 from PySide6.QtGui import QFontMetrics, QImage, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from ruda.session import Tile
+from ruda.session import Tile, tr
 from ruda_workbench.icons import paint_icon
 from ruda_workbench.theme import colour, colours, text_font
 from ruda_workbench.tokens import Radius, Space, Type
@@ -81,7 +81,7 @@ class TileDelegate(QStyledItemDelegate):
         painter.setFont(text_font(10))
         painter.setPen(colour("error" if tile.problem else "dim"))
         flags = int(Qt.AlignmentFlag.AlignHCenter | Qt.TextFlag.TextWordWrap)
-        words = tile.problem or "no picture"
+        words = tile.problem or tr("no picture")
         room = area.adjusted(4, 30, -4, -3)
         painter.drawText(room, flags, _shortened(words, room.width(), 4))
 
@@ -114,12 +114,16 @@ def _paint_said(painter: QPainter, area: QRectF, tile: Tile) -> None:
         return
     draw_text(painter, area, tile.prediction, font=text_font(bold=True), ink="text")
     if not tile.verdict:
-        draw_text(painter, below, "no label", font=text_font(Type.CAPTION), ink="dim")
+        draw_text(painter, below, tr("no label"), font=text_font(Type.CAPTION), ink="dim")
         return
     status = "applied" if tile.correct else "error"
     draw_mark(painter, mark_rect(below.left(), below.center().y(), 8), status, colour(status))
     rest, font = below.adjusted(13, 0, 0, 0), text_font(Type.CAPTION)
-    words = tile.verdict if tile.correct else f"{tile.verdict}, is {tile.label}"
+    words = (
+        tile.verdict
+        if tile.correct
+        else tr("{verdict}, is {label}", verdict=tile.verdict, label=tile.label)
+    )
     if QFontMetrics(font).horizontalAdvance(words) > rest.width():
         words = tile.verdict  # the tooltip and the inspector say the rest
     draw_text(painter, rest, words, font=font, ink=status)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from PySide6.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
 
-from ruda.session import BatchChoice, Changes, dataset_page, is_dataset
+from ruda.session import BatchChoice, Changes, dataset_page, is_dataset, later, tr
 from ruda_workbench import data_operations
 from ruda_workbench.action_book import Action
 from ruda_workbench.batch_watch import BatchWatch
@@ -22,12 +22,14 @@ from ruda_workbench.workspaces.workspace import Workspace
 
 WELCOME = WelcomeText(
     name="data.welcome",
-    title="Open a dataset",
-    note="See what is in it, page through its batches as a training would, and run a model on it.",
-    drop="Drop a folder or a file here",
-    kinds="IDX images and labels (MNIST), plain or gzipped",
-    open="Open a folder…",
-    open_other="Open a file…",
+    title=later("Open a dataset"),
+    note=later(
+        "See what is in it, page through its batches as a training would, and run a model on it."
+    ),
+    drop=later("Drop a folder or a file here"),
+    kinds=later("IDX images and labels (MNIST), plain or gzipped"),
+    open=later("Open a folder…"),
+    open_other=later("Open a file…"),
 )
 
 
@@ -90,9 +92,14 @@ class DataWorkspace(Workspace):
         """``1 000 items · batch 3 of 32``."""
         opened, batch = self.context.session.dataset, self.context.session.batch
         if opened is None:
-            return "No dataset is open"
+            return tr("No dataset is open")
         batches = batch.batches(len(opened.dataset))
-        return f"{dataset_page(opened).count} · batch {batch.number + 1} of {batches}"
+        return tr(
+            "{items} · batch {batch} of {batches}",
+            items=dataset_page(opened).count,
+            batch=batch.number + 1,
+            batches=batches,
+        )
 
     def findings(self) -> tuple[str, ...]:
         """Items of the batch that cannot be read."""
@@ -133,15 +140,15 @@ class DataWorkspace(Workspace):
     def ask_folder(self) -> None:
         """Ask for a folder and open it as a dataset."""
         start = str(self.context.folder)
-        found = QFileDialog.getExistingDirectory(self, "Open a dataset", start)
+        found = QFileDialog.getExistingDirectory(self, tr("Open a dataset"), start)
         if found:
             self.open_path(Path(found))
 
     def ask_file(self) -> None:
         """Ask for a file of a dataset and open it."""
         start = str(self.context.folder)
-        kinds = "IDX images (*images*idx*);;All files (*)"
-        found, _ = QFileDialog.getOpenFileName(self, "Open a dataset file", start, kinds)
+        kinds = tr("IDX images (*images*idx*);;All files (*)")
+        found, _ = QFileDialog.getOpenFileName(self, tr("Open a dataset file"), start, kinds)
         if found:
             self.open_path(Path(found))
 
@@ -226,48 +233,62 @@ def _close(workspace: DataWorkspace) -> None:
 
 
 DataWorkspace.ACTIONS = (
-    Action("data.open", "Open a dataset…", _ask_folder, "Data", icon="open", words="folder"),
-    Action("data.open-file", "Open a dataset file…", _ask_file, "Data", icon="file", words="idx"),
+    Action(
+        "data.open",
+        later("Open a dataset…"),
+        _ask_folder,
+        later("Data"),
+        icon="open",
+        words="folder",
+    ),
+    Action(
+        "data.open-file",
+        later("Open a dataset file…"),
+        _ask_file,
+        later("Data"),
+        icon="file",
+        words="idx",
+    ),
     Action(
         "data.sample",
-        "Open the sample digits",
+        later("Open the sample digits"),
         _sample,
-        "Data",
+        later("Data"),
         icon="sample",
         available=_has_sample,
     ),
     Action(
         "data.next",
-        "Next batch",
+        later("Next batch"),
         _next,
-        "Data",
+        later("Data"),
         icon="chevron-right",
         keys="Alt+Right",
         available=_has_dataset,
     ),
     Action(
         "data.previous",
-        "Previous batch",
+        later("Previous batch"),
         _previous,
-        "Data",
+        later("Data"),
         icon="chevron-left",
         keys="Alt+Left",
         available=_has_dataset,
     ),
     Action(
         "data.shuffle",
-        "Shuffle the batches",
+        later("Shuffle the batches"),
         _shuffle,
-        "Data",
+        later("Data"),
         icon="shuffle",
         available=_has_dataset,
-        words="seed order random",
+        words=later("seed order random"),
     ),
     Action(
         "data.close",
-        "Close the dataset",
+        later("Close the dataset"),
         _close,
-        "Data",
+        later("Data"),
         icon="close",
         available=_has_dataset,
     ),

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from ruda.models import architectures
-from ruda.session import Changes, Remedy
+from ruda.session import Changes, Remedy, later, tr
 from ruda_workbench import operations
 from ruda_workbench.action_book import Action
 from ruda_workbench.batch_watch import BatchWatch
@@ -24,7 +24,11 @@ from ruda_workbench.widgets.banner import Banner
 from ruda_workbench.widgets.buttons import Segments
 from ruda_workbench.workspaces.workspace import Workspace
 
-VIEWS = (("batch", "Batch"), ("layers", "Layers"), ("dataset", "Whole dataset"))
+VIEWS = (
+    ("batch", later("Batch")),
+    ("layers", later("Layers")),
+    ("dataset", later("Whole dataset")),
+)
 _LOOKED_AT = (
     Changes.DOCUMENTS
     | Changes.ACTIVE
@@ -65,7 +69,7 @@ class RunWorkspace(Workspace):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.M)
         row = QHBoxLayout()
-        self.views = Segments(VIEWS, "run.views")
+        self.views = Segments([(v, tr(text)) for v, text in VIEWS], "run.views")
         row.addWidget(self.views)
         row.addStretch(1)
         column.addLayout(row)
@@ -110,7 +114,9 @@ class RunWorkspace(Workspace):
     def summary(self) -> str:
         """The setup in short."""
         setup = self.watch.setup
-        return " · ".join(part for part in (setup.model, setup.batch) if part) or "Nothing to run"
+        return " · ".join(part for part in (setup.model, setup.batch) if part) or tr(
+            "Nothing to run"
+        )
 
     def findings(self) -> tuple[str, ...]:
         """Parameters that keep their initial value."""
@@ -216,7 +222,7 @@ class RunWorkspace(Workspace):
         if self.watch.failure:
             self.banner.show_text("error", self.watch.failure)
         else:
-            self.banner.show_text("warning", caution, "Show the load diff" if caution else "")
+            self.banner.show_text("warning", caution, tr("Show the load diff") if caution else "")
 
 
 def _can_try(workspace: RunWorkspace) -> bool:
@@ -251,27 +257,39 @@ def _show(workspace: RunWorkspace, view: str) -> None:
 RunWorkspace.ACTIONS = (
     Action(
         "run.batch",
-        "Run the model on the batch",
+        later("Run the model on the batch"),
         _run_batch,
-        "Run",
+        later("Run"),
         icon="run",
         keys="Ctrl+R",
         available=_can_try,
-        words="predict infer forward",
+        words=later("predict infer forward"),
     ),
     Action(
         "run.dataset",
-        "Run the model on the whole dataset",
+        later("Run the model on the whole dataset"),
         _run_dataset,
-        "Run",
+        later("Run"),
         icon="run",
         keys="Ctrl+Alt+R",
         available=_can_try,
-        words="evaluate accuracy confusion",
+        words=later("evaluate accuracy confusion"),
     ),
     Action(
-        "run.predictions", "Show the predictions of the batch", _show_batch, "Run", icon="image"
+        "run.predictions",
+        later("Show the predictions of the batch"),
+        _show_batch,
+        later("Run"),
+        icon="image",
     ),
-    Action("run.layers", "Show the time per layer", _show_layers, "Run", icon="timer"),
-    Action("run.confusion", "Show the whole dataset's result", _show_dataset, "Run", icon="data"),
+    Action(
+        "run.layers", later("Show the time per layer"), _show_layers, later("Run"), icon="timer"
+    ),
+    Action(
+        "run.confusion",
+        later("Show the whole dataset's result"),
+        _show_dataset,
+        later("Run"),
+        icon="data",
+    ),
 )

@@ -21,8 +21,10 @@ from ruda.session import (
     TargetChoice,
     TensorTable,
     counted,
+    later,
     size_text,
     steps_text,
+    tr,
 )
 from ruda.store import DiffRow, TensorSnapshot, available_formats
 from ruda_workbench import operations, save_operations
@@ -43,7 +45,7 @@ from ruda_workbench.workspaces.workspace import Workspace
 
 _FORMATS = {each.name: each.title for each in available_formats()}
 
-VIEWS = (("tensors", "Tensors"), ("diff", "Load diff"), ("convert", "Convert"))
+VIEWS = (("tensors", later("Tensors")), ("diff", later("Load diff")), ("convert", later("Convert")))
 
 
 def _has_document(workspace: WeightsWorkspace) -> bool:
@@ -91,7 +93,7 @@ class WeightsWorkspace(Workspace):
         self.title = TitleRow()
         column.addWidget(self.title)
         row = QHBoxLayout()
-        self.views = Segments(VIEWS, "weights.views")
+        self.views = Segments([(v, tr(text)) for v, text in VIEWS], "weights.views")
         row.addWidget(self.views)
         row.addStretch(1)
         column.addLayout(row)
@@ -139,7 +141,7 @@ class WeightsWorkspace(Workspace):
         """``98 tensors · 272 474 values``."""
         document, table = self.watch.document, self.watch.table
         if document is None:
-            return "Nothing is open"
+            return tr("Nothing is open")
         text = counted(len(document.index), "tensor")
         if table is not None:
             text += f" · {counted(int(table.numel.sum()), 'value')}"
@@ -150,7 +152,7 @@ class WeightsWorkspace(Workspace):
         document, laid = self.watch.document, self.watch.laid
         if document is None:
             return ()
-        unsafe = tuple(f"refused, not run: {name}" for name in document.index.unsafe)
+        unsafe = tuple(tr("refused, not run: {name}", name=name) for name in document.index.unsafe)
         report = () if laid is None or laid.report is None else laid.report.notes
         return (*document.index.notes, *unsafe, *report)
 
@@ -224,7 +226,7 @@ class WeightsWorkspace(Workspace):
             return
         if name == FILE_TARGET:
             found, _ = QFileDialog.getOpenFileName(
-                self, "Compare with the tensors of a file", str(self.context.folder)
+                self, tr("Compare with the tensors of a file"), str(self.context.folder)
             )
             choice = TargetChoice.of(found, is_file=True) if found else document.target
         else:
@@ -254,7 +256,7 @@ class WeightsWorkspace(Workspace):
             self._save_waits = True  # the sheet opens as soon as the recipe is worked out
             return
         if laid.view is None:
-            self.context.notify("error", "This cannot be saved yet", laid.problem)
+            self.context.notify("error", tr("This cannot be saved yet"), laid.problem)
             return
         SaveSheet(self.context, document, laid.view, self.window()).open()
 
@@ -413,51 +415,51 @@ def _add_rule(workspace: WeightsWorkspace) -> None:
 WeightsWorkspace.ACTIONS = (
     Action(
         "weights.tensors",
-        "Show the tensors",
+        later("Show the tensors"),
         _tensors,
-        "Weights",
+        later("Weights"),
         icon="weights",
         keys="Alt+1",
         available=_has_document,
     ),
     Action(
         "weights.diff",
-        "Show the load diff",
+        later("Show the load diff"),
         _diff,
-        "Weights",
+        later("Weights"),
         icon="tune",
         keys="Alt+2",
         available=_has_document,
-        words="compare target model architecture",
+        words=later("compare target model architecture"),
     ),
     Action(
         "weights.convert",
-        "Show the conversion",
+        later("Show the conversion"),
         _convert,
-        "Weights",
+        later("Weights"),
         icon="shrink",
         keys="Alt+3",
         available=_has_document,
-        words="half f16 bf16 cast",
+        words=later("half f16 bf16 cast"),
     ),
     Action(
         "weights.save",
-        "Save converted…",
+        later("Save converted…"),
         _save,
-        "Weights",
+        later("Weights"),
         icon="save",
         keys="Ctrl+S",
         available=_can_save,
-        words="export write",
+        words=later("export write"),
     ),
     Action(
         "weights.add-rule",
-        "Add a remap rule",
+        later("Add a remap rule"),
         _add_rule,
-        "Weights",
+        later("Weights"),
         icon="plus",
         keys="Ctrl+Shift+R",
         available=_has_target,
-        words="rename regex",
+        words=later("rename regex"),
     ),
 )

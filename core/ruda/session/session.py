@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ruda.errors import RudaError
 from ruda.session.datasets import BatchChoice, OpenDataset
 from ruda.session.document import Document, History, TargetChoice
+from ruda.session.language import tr
 
 if TYPE_CHECKING:
     from ruda.store import Recipe, TensorIndex
@@ -150,7 +151,7 @@ class Session:
 
     def retarget(self, document_id: int, target: TargetChoice | None) -> Document:
         """Lay a document onto another target, as one step that can be undone."""
-        title = "No target" if target is None else f"Target {target.title}"
+        title = tr("No target") if target is None else tr("Target {title}", title=target.title)
         document = self.document(document_id).with_target(target)
         return self._push(title, document, Changes.TARGET)
 
@@ -161,7 +162,11 @@ class Session:
 
         ``index`` is that part, opened; the session closes it.
         """
-        title = "The whole file" if top_level_key is None else f"Only {top_level_key}"
+        title = (
+            tr("The whole file")
+            if top_level_key is None
+            else tr("Only {top_level_key}", top_level_key=top_level_key)
+        )
         document = self.document(document_id).with_part(index, top_level_key)
         return self._push(title, document, Changes.PART)
 

@@ -43,7 +43,7 @@ def shapes_text(shapes: Iterable[Sequence[int]]) -> str:
     if not distinct:
         return ""
     if len({len(shape) for shape in distinct}) != 1:
-        return "various"
+        return tr("various")
     axes = [(min(axis), max(axis)) for axis in zip(*distinct, strict=True)]
     return "[" + ", ".join(str(low) if low == high else f"{low}…{high}" for low, high in axes) + "]"
 
@@ -59,7 +59,7 @@ def share_text(part: int, whole: int) -> str:
 
 def keeping_text(count: int) -> str:
     """What tensors do that nothing was found for: ``keeps its initial value``, or of several."""
-    return "keeps its initial value" if count == 1 else "keep their initial values"
+    return tr("keeps its initial value") if count == 1 else tr("keep their initial values")
 
 
 def number_text(value: float) -> str:
@@ -70,7 +70,11 @@ def number_text(value: float) -> str:
 def listed(words: Sequence[str], limit: int = 5) -> str:
     """``a, b and c``; beyond ``limit`` the rest is counted: ``a, b and 7 more``."""
     if len(words) > limit:
-        return f"{', '.join(words[: limit - 1])} and {len(words) - limit + 1} more"
+        return tr(
+            "{words} and {count} more",
+            words=", ".join(words[: limit - 1]),
+            count=len(words) - limit + 1,
+        )
     if len(words) < 2:
         return "".join(words)
-    return f"{', '.join(words[:-1])} and {words[-1]}"
+    return tr("{words} and {last}", words=", ".join(words[:-1]), last=words[-1])

@@ -11,6 +11,7 @@ import numpy as np
 from ruda.progress import SILENT, Monitor
 from ruda.session.datasets import BatchChoice
 from ruda.session.items import as_picture, dtype_text, label_text, read_items, split_item
+from ruda.session.language import tr
 from ruda.session.pages.inspector import Fact
 from ruda.session.wording import count_text, counted, number_text, shape_text
 
@@ -38,17 +39,25 @@ class Tile:
     @property
     def verdict(self) -> str:
         """``right`` or ``wrong``; empty while nothing is known."""
-        return "" if self.correct is None else "right" if self.correct else "wrong"
+        return "" if self.correct is None else tr("right") if self.correct else tr("wrong")
 
     @property
     def words(self) -> str:
         """The whole tile in words, for screen readers."""
         if self.problem:
-            return f"item {self.index}, cannot be read: {self.problem}"
-        label = f", label {self.label}" if self.label else ""
-        said = f", predicted {self.prediction}" if self.prediction else ""
+            return tr(
+                "item {index}, cannot be read: {problem}", index=self.index, problem=self.problem
+            )
+        label = tr(", label {label}", label=self.label) if self.label else ""
+        said = tr(", predicted {prediction}", prediction=self.prediction) if self.prediction else ""
         verdict = f", {self.verdict}" if self.verdict else ""
-        return f"item {self.index}{label}{said}{verdict}"
+        return tr(
+            "item {index}{label}{said}{verdict}",
+            index=self.index,
+            label=label,
+            said=said,
+            verdict=verdict,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +186,11 @@ def _field_text(values: Sequence[Any], names: Sequence[str] | None) -> str:
         return _arrays_text(values)
     if all(isinstance(value, int | np.integer) for value in values):
         if names is not None:
-            return f"{counted(len(set(values)), 'class', 'classes')} of {len(names)} on this page"
+            return tr(
+                "{values} of {names} on this page",
+                values=counted(len(set(values)), "class", "classes"),
+                names=len(names),
+            )
         return f"{min(values)} … {max(values)}"
     return counted(len(values), type(values[0]).__name__)
 
@@ -186,25 +199,41 @@ def _arrays_text(arrays: Sequence[Array]) -> str:
     shapes = {array.shape for array in arrays}
     dtype = dtype_text(arrays[0].dtype)
     if len(shapes) != 1:
-        return f"{dtype}, {count_text(len(shapes))} different shapes"
+        return tr("{dtype}, {shapes} different shapes", dtype=dtype, shapes=count_text(len(shapes)))
     whole = np.stack(arrays)
     text = f"{dtype} {shape_text(whole.shape)}"
     if whole.size and whole.dtype.kind in "uif":
         wide = whole.astype(np.float64)
-        spread = f"min {number_text(wide.min())}, max {number_text(wide.max())}"
-        text += f", {spread}, mean {number_text(wide.mean())}, std {number_text(wide.std())}"
+        spread = tr(
+            "min {min}, max {max}", min=number_text(wide.min()), max=number_text(wide.max())
+        )
+        text += tr(
+            ", {spread}, mean {mean}, std {std}",
+            spread=spread,
+            mean=number_text(wide.mean()),
+            std=number_text(wide.std()),
+        )
     return text
 
 
 def _position(page: int, pages: int, indices: Sequence[int], shuffle: int | None) -> str:
     if not indices:
-        return "no items"
-    return f"Page {count_text(page + 1)} of {count_text(pages)} · {_span(indices, shuffle)}"
+        return tr("no items")
+    return tr(
+        "Page {page} of {pages} · {indices}",
+        page=count_text(page + 1),
+        pages=count_text(pages),
+        indices=_span(indices, shuffle),
+    )
 
 
 def _span(indices: Sequence[int], shuffle: int | None) -> str:
     if not indices:
-        return "no items"
+        return tr("no items")
     if shuffle is not None:
-        return f"{counted(len(indices), 'item')} in the order of seed {shuffle}"
-    return f"items {count_text(indices[0])}–{count_text(indices[-1])}"
+        return tr(
+            "{indices} in the order of seed {shuffle}",
+            indices=counted(len(indices), "item"),
+            shuffle=shuffle,
+        )
+    return tr("items {first}–{last}", first=count_text(indices[0]), last=count_text(indices[-1]))

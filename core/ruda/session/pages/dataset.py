@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.session.datasets import OpenDataset
 from ruda.session.items import label_text, read_items, split_item
+from ruda.session.language import tr
 from ruda.session.wording import count_text, counted, share_text
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def dataset_page(opened: OpenDataset) -> DatasetPage:
     fields = dict(dataset.features)
     is_images = any(feature.kind is FeatureKind.IMAGE for feature in fields.values())
     part = opened.split if opened.split not in (None, "all") else ""
-    words = (opened.name or opened.path.name, part or "", "images" if is_images else "")
+    words = (opened.name or opened.path.name, part or "", tr("images") if is_images else "")
     facts = [
         _picture_text(feature.shape, str(feature.dtype))
         for feature in fields.values()
@@ -74,7 +75,7 @@ def dataset_page(opened: OpenDataset) -> DatasetPage:
     if names is not None:
         facts.append(counted(len(names), "class", "classes"))
     elif "label" not in fields and fields:
-        facts.append("no labels")
+        facts.append(tr("no labels"))
     if opened.kind:
         facts.append(opened.kind)
     return DatasetPage(
@@ -107,15 +108,15 @@ def class_page(dataset: Dataset[Any], *, monitor: Monitor = SILENT) -> ClassPage
     bars = _bars([(name, counts[name]) for name in order], sum(counts.values()))
     notes = []
     if unlabelled:
-        notes.append(f"{counted(unlabelled, 'item')} without a label")
+        notes.append(tr("{unlabelled} without a label", unlabelled=counted(unlabelled, "item")))
     if broken:
-        notes.append(f"{counted(broken, 'item')} cannot be read")
+        notes.append(tr("{broken} cannot be read", broken=counted(broken, "item")))
     return ClassPage(bars, _headline([counts[name] for name in order]), ", ".join(notes))
 
 
 def _picture_text(shape: Sequence[int], dtype: str) -> str:
     size = " × ".join(str(side) for side in shape)
-    return f"{size} pixels, {dtype}"
+    return tr("{size} pixels, {dtype}", size=size, dtype=dtype)
 
 
 def _bars(pairs: Sequence[tuple[str, int]], total: int) -> tuple[ClassBar, ...]:
@@ -123,7 +124,9 @@ def _bars(pairs: Sequence[tuple[str, int]], total: int) -> tuple[ClassBar, ...]:
     if len(shown) > MOST_CLASSES:
         rest = shown[MOST_CLASSES - 1 :]
         shown = shown[: MOST_CLASSES - 1]
-        shown.append((f"{count_text(len(rest))} others", sum(count for _, count in rest)))
+        shown.append(
+            (tr("{rest} others", rest=count_text(len(rest))), sum(count for _, count in rest))
+        )
     return tuple(
         ClassBar(name, count, f"{counted(count, 'item')}, {share_text(count, total)}")
         for name, count in shown
@@ -132,9 +135,14 @@ def _bars(pairs: Sequence[tuple[str, int]], total: int) -> tuple[ClassBar, ...]:
 
 def _headline(counts: Sequence[int]) -> str:
     if not counts:
-        return "No labels to count"
+        return tr("No labels to count")
     least, most = min(counts), max(counts)
     classes = counted(len(counts), "class", "classes")
     if least == most:
-        return f"{classes}, {counted(most, 'item')} each"
-    return f"{classes}, {count_text(least)} to {counted(most, 'item')} each"
+        return tr("{classes}, {most} each", classes=classes, most=counted(most, "item"))
+    return tr(
+        "{classes}, {least} to {most} each",
+        classes=classes,
+        least=count_text(least),
+        most=counted(most, "item"),
+    )

@@ -9,6 +9,7 @@ import numpy as np
 
 from ruda.progress import SILENT, Monitor
 from ruda.session.document import Document
+from ruda.session.language import tr
 from ruda.session.pages.diff_lines import DiffLines, DiffTable, table_lines
 from ruda.session.pages.folding import Vector
 from ruda.session.pages.query import Query, QueryProblem, find
@@ -130,7 +131,10 @@ def _found(
 def diff_headline(report: DiffReport) -> str:
     """``96.1 % of parameters would load``."""
     coverage = report.coverage
-    return f"{share_text(coverage.params, coverage.params_total)} of parameters would load"
+    return tr(
+        "{params} of parameters would load",
+        params=share_text(coverage.params, coverage.params_total),
+    )
 
 
 def diff_summary(table: DiffTable | DiffReport) -> str:
@@ -139,14 +143,14 @@ def diff_summary(table: DiffTable | DiffReport) -> str:
         table = DiffTable.of(table)
     counts, coverage = table.report.counts, table.report.coverage
     total = counted(coverage.tensors_total, "model tensor")
-    parts = [f"{count_text(coverage.tensors)} of {total}"]
+    parts = [tr("{tensors} of {total}", tensors=count_text(coverage.tensors), total=total)]
     missing, errors = counts[Status.MISSING], counts[Status.ERROR]
     if missing:
         parts.append(f"{count_text(missing)} {keeping_text(missing)}")
     if errors:
-        parts.append(f"{count_text(errors)} cannot be applied")
+        parts.append(tr("{errors} cannot be applied", errors=count_text(errors)))
     if table.left_out:
-        parts.append(f"{count_text(table.left_out)} left out")
+        parts.append(tr("{left_out} left out", left_out=count_text(table.left_out)))
     return " · ".join(parts)
 
 
@@ -176,5 +180,5 @@ def _facts(report: DiffReport, document: Document | None) -> str:
     index = document.index
     tensors = counted(len(index), "tensor")
     if document.top_level_key is not None:
-        tensors += f" in {document.top_level_key}"
+        tensors += tr(" in {top_level_key}", top_level_key=document.top_level_key)
     return f"{tensors} · {size_text(index.nbytes)} · {steps_text(document.recipe)}"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ruda.session.families import families_of
+from ruda.session.language import tr
 from ruda.session.pages.folding import Groups, Vector, fold_rows, group_rows
 from ruda.session.wording import shapes_text
 from ruda.store import Cause, DiffReport, DiffRow, Flag, Nearest, Status, fold
@@ -240,7 +241,9 @@ def what_happens(row: DiffRow) -> str:
     steps = " · ".join(row.trail)
     if row.caution:
         return (
-            f"{steps} · square: orientation unproven" if steps else "square: orientation unproven"
+            tr("{steps} · square: orientation unproven", steps=steps)
+            if steps
+            else tr("square: orientation unproven")
         )
     return steps
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ruda.errors import DTypeError
 from ruda.progress import SILENT, Monitor, Progress
+from ruda.session.language import tr
 from ruda.session.wording import count_text, counted, number_text, shape_text, share_text, size_text
 from ruda.tensor import DType
 
@@ -99,7 +100,7 @@ def inspector_page(
         findings=() if stats is None else tuple(_findings(stats)),
         can_scan=snapshot.dtype.is_ordered,
         asks_first=snapshot.nbytes > limit,
-        scan_label=f"Compute ({size_text(snapshot.nbytes)})",
+        scan_label=tr("Compute ({nbytes})", nbytes=size_text(snapshot.nbytes)),
     )
 
 
@@ -180,27 +181,31 @@ def _cuts(size: int, cells: int) -> Array:
 
 def _caption(shape: tuple[int, ...], exact: bool) -> str:
     size = f"{count_text(shape[0])} × {count_text(shape[1])}"
-    return f"Values, {size}" if exact else f"Values, {size}, largest magnitude per cell"
+    return (
+        tr("Values, {size}", size=size)
+        if exact
+        else tr("Values, {size}, largest magnitude per cell", size=size)
+    )
 
 
 def _facts(snapshot: TensorSnapshot, source: TensorSnapshot | None) -> list[Fact]:
     before = snapshot if source is None else source
     facts: list[Fact] = []
     if before.key != snapshot.key:
-        facts.append(Fact("from", before.key))
-    facts.append(Fact("shape", _change(shape_text(before.shape), shape_text(snapshot.shape))))
+        facts.append(Fact(tr("from"), before.key))
+    facts.append(Fact(tr("shape"), _change(shape_text(before.shape), shape_text(snapshot.shape))))
     dtype = _change(before.dtype_label, snapshot.dtype_label)
     values = counted(snapshot.numel, "value")
-    facts.append(Fact("type", f"{dtype}, {values}, {size_text(snapshot.nbytes)}"))
+    facts.append(Fact(tr("type"), f"{dtype}, {values}, {size_text(snapshot.nbytes)}"))
     if snapshot.trail:
-        facts.append(Fact("step", " · ".join(snapshot.trail)))
+        facts.append(Fact(tr("step"), " · ".join(snapshot.trail)))
     if snapshot.container is not None:
-        facts.append(Fact("module", snapshot.container))
+        facts.append(Fact(tr("module"), snapshot.container))
     if snapshot.shared_with is not None:
-        facts.append(Fact("shares memory with", snapshot.shared_with))
+        facts.append(Fact(tr("shares memory with"), snapshot.shared_with))
     facts.extend(_place(snapshot))
     if snapshot.param_id is not None:
-        facts.append(Fact("id", str(snapshot.param_id)))
+        facts.append(Fact(tr("id"), str(snapshot.param_id)))
     return facts
 
 
@@ -209,13 +214,16 @@ def _place(snapshot: TensorSnapshot) -> list[Fact]:
     if origin is None:
         return []
     if origin.offset is None:
-        return [Fact("file", origin.path.name)]
+        return [Fact(tr("file"), origin.path.name)]
     aligned = 4096
     while origin.offset % aligned:
         aligned //= 2
     return [
-        Fact("file", origin.path.name),
-        Fact("offset", f"{count_text(origin.offset)}, aligned to {aligned}"),
+        Fact(tr("file"), origin.path.name),
+        Fact(
+            tr("offset"),
+            tr("{offset}, aligned to {aligned}", offset=count_text(origin.offset), aligned=aligned),
+        ),
     ]
 
 
@@ -225,32 +233,34 @@ def _change(before: str, after: str) -> str:
 
 def _statistics(stats: TensorStats) -> list[Fact]:
     if not stats.finite:
-        spread = [Fact("values", "none are finite" if stats.count else "empty tensor")]
+        spread = [Fact(tr("values"), tr("none are finite") if stats.count else tr("empty tensor"))]
     else:
         spread = [
-            Fact("min, max", f"{number_text(stats.minimum)}, {number_text(stats.maximum)}"),
-            Fact("mean, std", f"{number_text(stats.mean)}, {number_text(stats.std)}"),
+            Fact(tr("min, max"), f"{number_text(stats.minimum)}, {number_text(stats.maximum)}"),
+            Fact(tr("mean, std"), f"{number_text(stats.mean)}, {number_text(stats.std)}"),
         ]
     share = f" ({share_text(stats.zeros, stats.count)})" if stats.zeros else ""
     infinite = stats.pos_infs + stats.neg_infs
     return [
         *spread,
-        Fact("zeros", f"{count_text(stats.zeros)}{share}"),
-        Fact("NaN, Inf", f"{count_text(stats.nans)}, {count_text(infinite)}"),
+        Fact(tr("zeros"), f"{count_text(stats.zeros)}{share}"),
+        Fact(tr("NaN, Inf"), f"{count_text(stats.nans)}, {count_text(infinite)}"),
     ]
 
 
 def _histogram(stats: TensorStats) -> HistogramView:
-    caption = f"Distribution, {len(stats.histogram)} bins"
+    caption = tr("Distribution, {histogram} bins", histogram=len(stats.histogram))
     return HistogramView(stats.histogram, stats.low, stats.high, caption)
 
 
 def _findings(stats: TensorStats) -> list[str]:
     found: list[str] = []
     if stats.nans:
-        found.append(f"{counted(stats.nans, 'value')} NaN")
+        found.append(tr("{nans} NaN", nans=counted(stats.nans, "value")))
     if stats.pos_infs or stats.neg_infs:
-        found.append(f"{counted(stats.pos_infs + stats.neg_infs, 'value')} infinite")
+        found.append(
+            tr("{values} infinite", values=counted(stats.pos_infs + stats.neg_infs, "value"))
+        )
     if stats.count > 1 and stats.constant:
-        found.append(f"constant: every value is {number_text(stats.minimum)}")
+        found.append(tr("constant: every value is {minimum}", minimum=number_text(stats.minimum)))
     return found

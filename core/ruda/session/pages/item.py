@@ -11,6 +11,7 @@ import numpy as np
 from ruda.errors import DatasetError
 from ruda.progress import SILENT, Monitor
 from ruda.session.items import as_picture, dtype_text, label_text, split_item
+from ruda.session.language import tr
 from ruda.session.pages.inspector import Fact
 from ruda.session.wording import count_text, number_text, share_text
 
@@ -66,22 +67,32 @@ def item_page(
 ) -> ItemPage:
     """Read one item; one that cannot be read becomes ``problem``. Raises IndexError outside."""
     monitor.check()
-    title = f"Item {count_text(index)}"
+    title = tr("Item {index}", index=count_text(index))
     try:
         item = dataset[index]
     except DatasetError as error:
         return ItemPage(index, title, None, None, (), (), "", str(error))
     image, label = split_item(item)
     names = dataset.class_names
-    facts = [Fact("index", f"{count_text(index)} of {count_text(len(dataset))}")]
+    facts = [
+        Fact(
+            tr("index"),
+            tr("{index} of {dataset}", index=count_text(index), dataset=count_text(len(dataset))),
+        )
+    ]
     if label is not None:
-        facts.append(Fact("label", label_text(label, names)))
+        facts.append(Fact(tr("label"), label_text(label, names)))
     if isinstance(image, np.ndarray):
         facts.extend(_pixel_facts(image))
     facts.extend(_other_fields(item))
     origin = dataset.origin(index)
     if origin.index != index:
-        facts.append(Fact("from", f"{origin.source}, item {count_text(origin.index)}"))
+        facts.append(
+            Fact(
+                tr("from"),
+                tr("{source}, item {index}", source=origin.source, index=count_text(origin.index)),
+            )
+        )
     scores, verdict = _scores(run, index, label)
     return ItemPage(
         index=index,
@@ -98,20 +109,20 @@ def item_page(
 
 def _pixel_facts(image: Array) -> list[Fact]:
     size = " × ".join(str(side) for side in image.shape)
-    facts = [Fact("pixels", f"{size}, {dtype_text(image.dtype)}")]
+    facts = [Fact(tr("pixels"), f"{size}, {dtype_text(image.dtype)}")]
     if image.size and image.dtype.kind in "uifb":
         wide = image.astype(np.float64)
         finite = wide[np.isfinite(wide)]
         if finite.size:
             low, high = number_text(finite.min()), number_text(finite.max())
-            facts.append(Fact("min, max", f"{low}, {high}"))
+            facts.append(Fact(tr("min, max"), f"{low}, {high}"))
             mean, std = number_text(finite.mean()), number_text(finite.std())
-            facts.append(Fact("mean, std", f"{mean}, {std}"))
+            facts.append(Fact(tr("mean, std"), f"{mean}, {std}"))
         zeros = int(image.size - np.count_nonzero(image))
         share = share_text(zeros, image.size)
-        facts.append(Fact("zeros", f"{count_text(zeros)} ({share})"))
+        facts.append(Fact(tr("zeros"), f"{count_text(zeros)} ({share})"))
         if finite.size < wide.size:
-            facts.append(Fact("NaN, Inf", count_text(wide.size - finite.size)))
+            facts.append(Fact(tr("NaN, Inf"), count_text(wide.size - finite.size)))
     return facts
 
 
@@ -146,14 +157,14 @@ def _scores(
         )
         for place in order[:MOST_SCORES]
     )
-    verdict = "" if label is None else "right" if order[0] == label else "wrong"
+    verdict = "" if label is None else tr("right") if order[0] == label else tr("wrong")
     return scores, verdict
 
 
 def _said(scores: tuple[Score, ...], verdict: str, label: str) -> str:
     if not scores:
         return ""
-    text = f"Predicted {scores[0].name}"
-    if verdict == "wrong":
-        return f"{text}, wrong: the label is {label}"
+    text = tr("Predicted {name}", name=scores[0].name)
+    if verdict == tr("wrong"):
+        return tr("{said}, wrong: the label is {label}", said=text, label=label)
     return f"{text}, {verdict}" if verdict else text

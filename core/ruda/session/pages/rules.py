@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ruda.errors import RecipeError
 from ruda.progress import SILENT, Monitor
+from ruda.session.language import tr
 from ruda.session.wording import counted
 from ruda.store import KeyRemapper, RemapRule, alternative_key, fold
 
@@ -48,7 +49,11 @@ class RuleLine:
     @property
     def effect(self) -> str:
         """``122 keys, +98 matches``."""
-        return f"{counted(self.hits, 'key')}, {self.new_matches:+d} matches"
+        return tr(
+            "{hits}, {new_matches} matches",
+            hits=counted(self.hits, "key"),
+            new_matches=f"{self.new_matches:+d}",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +111,23 @@ def rules_page(
     clashes = _collisions(keys, current)
     changes = _changes(keys, current, wanted, clashes)
     renamed = sum(before != after for before, after in zip(keys, current, strict=True))
-    found = "" if wanted is None else f" · {len(wanted & set(current))} found by the target"
+    found = (
+        ""
+        if wanted is None
+        else tr(" · {count} found by the target", count=len(wanted & set(current)))
+    )
     return RulesPage(
         rules=tuple(lines),
         changes=tuple(changes[:EXAMPLES]),
         left_out=max(0, len(changes) - EXAMPLES),
         collisions=len({clash for clash in clashes.values() if clash}),
         usable=not any(line.is_error for line in lines) and not clashes,
-        summary=f"{renamed} of {counted(len(keys), 'key')} renamed{found}",
+        summary=tr(
+            "{renamed} of {keys} renamed{found}",
+            renamed=renamed,
+            keys=counted(len(keys), "key"),
+            found=found,
+        ),
     )
 
 
@@ -151,9 +165,9 @@ def _rule_line(
     gained = 0 if wanted is None else len(wanted & set(after)) - len(wanted & set(keys))
     problem = ""
     if not hits:
-        problem = "matches nothing"
+        problem = tr("matches nothing")
     elif after == list(keys):
-        problem = "changes nothing"
+        problem = tr("changes nothing")
     line = RuleLine(number, draft, hits, gained, problem, None, is_error=False)
     return line, rule, after if draft.enabled else keys
 
@@ -197,9 +211,9 @@ def _change_line(
 ) -> ChangeLine:
     first = places[0]
     old, new = before[first], after[first]
-    problem = f"collides with {clashes[first]}" if first in clashes else ""
+    problem = tr("collides with {key}", key=clashes[first]) if first in clashes else ""
     if not new:
-        problem = "the name would be empty"
+        problem = tr("the name would be empty")
     several = len(places) > 1
     return ChangeLine(
         before=fold(old) if several else old,

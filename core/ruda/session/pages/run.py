@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ruda.progress import SILENT, Monitor
+from ruda.session.language import tr
 from ruda.session.pages.batch import BatchPage, chosen_page
 from ruda.session.wording import count_text, counted, shape_text, share_text
 
@@ -38,7 +39,7 @@ class LayerLine:
     @property
     def time(self) -> str:
         """``1.24 ms``."""
-        return f"{self.milliseconds:.2f} ms"
+        return tr("{milliseconds} ms", milliseconds=f"{self.milliseconds:.2f}")
 
     @property
     def share_text(self) -> str:
@@ -118,7 +119,9 @@ def mistakes_page(
         wrong = np.flatnonzero(evaluation.predicted != evaluation.labels)
     indices = tuple(wrong[:limit].tolist())
     said = {each.index: each for each in evaluation.said(indices)}
-    more = f", the first {count_text(limit)} are shown" if len(wrong) > limit else ""
+    more = (
+        tr(", the first {limit} are shown", limit=count_text(limit)) if len(wrong) > limit else ""
+    )
     title = f"{counted(len(wrong), 'wrong item')}{more}"
     return chosen_page(dataset, indices, title=title, predictions=said, monitor=monitor)
 
@@ -146,46 +149,48 @@ def accuracy_text(evaluation: Evaluation) -> str:
     """``98.5 % of 10 000 items are right``, or how many were run where nothing has a label."""
     total = len(evaluation.outputs)
     if evaluation.accuracy is None:
-        return f"{counted(total, 'item')} run, without labels"
+        return tr("{total} run, without labels", total=counted(total, "item"))
     share = share_text(evaluation.correct, total)
-    return f"{share} of {counted(total, 'item')} are right"
+    return tr("{share} of {total} are right", share=share, total=counted(total, "item"))
 
 
 def _headline(batch: BatchRun | None, evaluation: Evaluation | None) -> str:
     if evaluation is not None:
         return accuracy_text(evaluation)
     if batch is None:
-        return "Nothing was run yet"
+        return tr("Nothing was run yet")
     known = [said.correct for said in batch.predictions if said.correct is not None]
     items = counted(len(batch.predictions), "item")
     if not known:
-        return f"{items} run, without labels"
-    return f"{count_text(sum(known))} of {items} on this page are right"
+        return tr("{items} run, without labels", items=items)
+    return tr(
+        "{known} of {items} on this page are right", known=count_text(sum(known)), items=items
+    )
 
 
 def _batch_figure(batch: BatchRun, layers: Sequence[LayerLine]) -> RunFigure:
     known = [said.correct for said in batch.predictions if said.correct is not None]
     unknown = len(batch.predictions) - len(known)
-    return _figure("this batch", sum(known), len(known), unknown, _timing(batch, layers))
+    return _figure(tr("this batch"), sum(known), len(known), unknown, _timing(batch, layers))
 
 
 def _dataset_figure(evaluation: Evaluation) -> RunFigure:
     total = len(evaluation.outputs)
     known = 0 if evaluation.labels is None else total
-    return _figure("the dataset", evaluation.correct, known, total - known, "")
+    return _figure(tr("the dataset"), evaluation.correct, known, total - known, "")
 
 
 def _figure(what: str, right: int, known: int, unknown: int, more: str) -> RunFigure:
     if known:
-        headline = f"{share_text(right, known)} of {what} is right"
-        parts = [f"{count_text(right)} of {counted(known, 'item')}"]
+        headline = tr("{right} of {what} is right", right=share_text(right, known), what=what)
+        parts = [tr("{right} of {known}", right=count_text(right), known=counted(known, "item"))]
         if right < known:
-            parts.append(f"{count_text(known - right)} wrong")
+            parts.append(tr("{count} wrong", count=count_text(known - right)))
     else:
-        headline = f"{counted(unknown, 'item')} of {what} run"
-        parts = ["no labels to compare with"] if unknown else ["no items"]
+        headline = tr("{unknown} of {what} run", unknown=counted(unknown, "item"), what=what)
+        parts = [tr("no labels to compare with")] if unknown else [tr("no items")]
     if known and unknown:
-        parts.append(f"{count_text(unknown)} without a label")
+        parts.append(tr("{unknown} without a label", unknown=count_text(unknown)))
     summary = " · ".join([*parts, more] if more else parts)
     return RunFigure(headline, summary, right, known - right, unknown)
 
@@ -205,7 +210,14 @@ def _confusion(evaluation: Evaluation) -> ConfusionView | None:
         true, taken = divmod(place, len(counts))
         times = int(mistakes[true, taken])
         if times:
-            worst.append(f"{names[true]} taken for {names[taken]}: {counted(times, 'time')}")
+            worst.append(
+                tr(
+                    "{label} taken for {guess}: {times}",
+                    label=names[true],
+                    guess=names[taken],
+                    times=counted(times, "time"),
+                )
+            )
     return ConfusionView(counts, tuple(names), tuple(worst))
 
 
@@ -214,4 +226,9 @@ def _timing(batch: BatchRun | None, layers: Sequence[LayerLine]) -> str:
         return ""
     total = sum(line.milliseconds for line in layers)
     items = len(batch.predictions)
-    return f"{total:.1f} ms for {counted(items, 'item')}, {total / items:.2f} ms each"
+    return tr(
+        "{total} ms for {items}, {each} ms each",
+        total=f"{total:.1f}",
+        items=counted(items, "item"),
+        each=f"{total / items:.2f}",
+    )

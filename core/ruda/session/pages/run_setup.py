@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ruda.session.datasets import BatchChoice, OpenDataset
 from ruda.session.document import Document, TargetChoice
+from ruda.session.language import later, tr
 from ruda.session.pages.dataset import dataset_page
 from ruda.session.steps import steps_text
 from ruda.session.wording import count_text, keeping_text
@@ -21,10 +22,10 @@ class Remedy(Enum):
     """What mends a run that cannot start; the value is the text of its button."""
 
     NOTHING = ""
-    WEIGHTS = "Open weights"
-    MODEL = "Choose a model"
-    DATASET = "Open a dataset"
-    DIFF = "Show the load diff"
+    WEIGHTS = later("Open weights")
+    MODEL = later("Choose a model")
+    DATASET = later("Open a dataset")
+    DIFF = later("Show the load diff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,12 @@ def run_setup(
     caution = ""
     if report is not None and left and not sentence:
         total = count_text(report.target_tensors)
-        caution = f"{count_text(left)} of {total} parameters {keeping_text(left)}."
+        caution = tr(
+            "{left} of {total} parameters {what}.",
+            left=count_text(left),
+            total=total,
+            what=keeping_text(left),
+        )
     return RunSetup(
         weights="" if document is None else document.name,
         model="" if choice is None or choice.is_file else choice.title,
@@ -89,21 +95,21 @@ def _missing(
     problem: str,
 ) -> tuple[str, Remedy]:
     if document is None:
-        return "A run needs weights, and none are open.", Remedy.WEIGHTS
+        return tr("A run needs weights, and none are open."), Remedy.WEIGHTS
     if choice is None:
-        return f"Say which model {document.name} is for.", Remedy.MODEL
+        return tr("Say which model {name} is for.", name=document.name), Remedy.MODEL
     if choice.is_file:
-        return "A weights file cannot be run; choose a model.", Remedy.MODEL
+        return tr("A weights file cannot be run; choose a model."), Remedy.MODEL
     if problem:
         return _sentence(problem), Remedy.DIFF
     if report is not None:
         refused = report.counts[Status.ERROR] or not report.coverage.tensors
         if refused:
-            return _sentence(report.banner or "nothing would be loaded"), Remedy.DIFF
+            return _sentence(report.banner or tr("nothing would be loaded")), Remedy.DIFF
     if opened is None:
-        return "A run needs data, and no dataset is open.", Remedy.DATASET
+        return tr("A run needs data, and no dataset is open."), Remedy.DATASET
     if not len(opened.dataset):
-        return "The dataset has no items.", Remedy.DATASET
+        return tr("The dataset has no items."), Remedy.DATASET
     return "", Remedy.NOTHING
 
 
@@ -112,8 +118,12 @@ def _batch_text(opened: OpenDataset | None, batch: BatchChoice) -> str:
         return ""
     found = batch.within(len(opened.dataset))
     batches = found.batches(len(opened.dataset))
-    place = f"batch {count_text(found.number + 1)} of {count_text(batches)}"
-    return f"{place} of {dataset_page(opened).title}"
+    place = tr(
+        "batch {batch} of {batches}",
+        batch=count_text(found.number + 1),
+        batches=count_text(batches),
+    )
+    return tr("{place} of {title}", place=place, title=dataset_page(opened).title)
 
 
 def _facts(document: Document | None, opened: OpenDataset | None, batch: BatchChoice) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ruda.session.language import tr
 from ruda.session.wording import counted, shapes_text, size_text
 from ruda.store import fold
 from ruda.tensor import CastCounts
@@ -91,7 +92,7 @@ def save_plan_page(plan: SavePlan, source: TensorIndex) -> SavePlanPage:
     view = plan.index
     before = sum(snapshot.nbytes for snapshot in source.values())
     known = set(source.notes)
-    peak = f"needs {size_text(plan.peak_bytes)} of memory"
+    peak = tr("needs {peak_bytes} of memory", peak_bytes=size_text(plan.peak_bytes))
     sizes = f"{size_text(before)} → {size_text(plan.tensor_bytes)}"
     return SavePlanPage(
         path=str(plan.path),
@@ -119,10 +120,16 @@ def saved_page(result: SaveResult) -> SavedPage:
         if not counts.clean or counts.subnormal:
             family = fold(key)
             families[family] = families.get(family, CastCounts()) + counts
-    checked = ", read back and compared" if result.verified else ""
-    files = f" and {counted(len(result.parts), 'shard')}" if result.parts else ""
+    checked = tr(", read back and compared") if result.verified else ""
+    files = tr(" and {parts}", parts=counted(len(result.parts), "shard")) if result.parts else ""
     return SavedPage(
-        title=f"Saved {result.path.name}{files}, {size_text(result.nbytes)}{checked}",
+        title=tr(
+            "Saved {name}{files}, {nbytes}{checked}",
+            name=result.path.name,
+            files=files,
+            nbytes=size_text(result.nbytes),
+            checked=checked,
+        ),
         size=result.nbytes,
         casts=total,
         cast_text=cast_text(total),
@@ -136,10 +143,19 @@ def saved_page(result: SaveResult) -> SavedPage:
 def cast_text(counts: CastCounts) -> str:
     """``1 200 values cast: overflow 0, underflow 3, subnormal 12``."""
     if not counts.numel:
-        return "no value was cast"
+        return tr("no value was cast")
     values = counted(counts.numel, "value")
-    losses = f"overflow {counts.overflow}, underflow {counts.underflow}"
-    return f"{values} cast: {losses}, subnormal {counts.subnormal}"
+    losses = tr(
+        "overflow {overflow}, underflow {underflow}",
+        overflow=counts.overflow,
+        underflow=counts.underflow,
+    )
+    return tr(
+        "{values} cast: {losses}, subnormal {subnormal}",
+        values=values,
+        losses=losses,
+        subnormal=counts.subnormal,
+    )
 
 
 def _dtype_shares(snapshots: Iterable[TensorSnapshot]) -> tuple[DTypeShare, ...]:

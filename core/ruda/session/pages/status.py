@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ruda.session.language import later, tr
 from ruda.store import Status
 
 
@@ -17,19 +18,22 @@ class StatusLook:
 
 
 _LOOKS = {
-    Status.APPLIED: StatusLook("Applied", "●", "the target takes this tensor"),
-    Status.SKIPPED: StatusLook("Skipped", "◐", "a filter or your decision left it out"),
-    Status.MISSING: StatusLook(
-        "Missing", "▲", "nothing in the source; the target keeps its initial value"
+    Status.APPLIED: StatusLook(later("Applied"), "●", later("the target takes this tensor")),
+    Status.SKIPPED: StatusLook(
+        later("Skipped"), "◐", later("a filter or your decision left it out")
     ),
-    Status.UNUSED: StatusLook("Unused", "■", "in the source, wanted by nobody"),
-    Status.ERROR: StatusLook("Error", "✖", "names matched, but it cannot be applied"),
+    Status.MISSING: StatusLook(
+        later("Missing"), "▲", later("nothing in the source; the target keeps its initial value")
+    ),
+    Status.UNUSED: StatusLook(later("Unused"), "■", later("in the source, wanted by nobody")),
+    Status.ERROR: StatusLook(later("Error"), "✖", later("names matched, but it cannot be applied")),
 }
 
 
 def status_look(status: Status) -> StatusLook:
     """How a status is shown, the same words and shapes everywhere."""
-    return _LOOKS[status]
+    look = _LOOKS[status]
+    return StatusLook(tr(look.word), look.glyph, tr(look.meaning))
 
 
 def is_problem(status: Status) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 
 from ruda.progress import SILENT, Monitor, track
 from ruda.session.families import families_of
+from ruda.session.language import tr
 from ruda.session.pages.folding import Groups, Vector, fold_rows, group_rows
 from ruda.session.pages.query import Query, QueryProblem, find
 from ruda.session.wording import shape_text, shapes_text
@@ -156,7 +157,7 @@ class TensorPage(Sequence[TensorRow]):
             nbytes=int(table.nbytes[position]),
             numel=int(table.numel[position]),
             shard="" if table.shards is None else table.shards[position],
-            note="" if owner is None else f"shares memory with {owner}",
+            note="" if owner is None else tr("shares memory with {owner}", owner=owner),
             keys=(table.keys[position],),
             is_member=self._is_member(position),
         )
@@ -180,7 +181,7 @@ class TensorPage(Sequence[TensorRow]):
             dtype=", ".join(dtypes),
             nbytes=int(table.nbytes[places].sum()),
             numel=int(table.numel[places].sum()),
-            shard=f"{len(shards)} files" if len(shards) > 1 else "".join(shards),
+            shard=tr("{shards} files", shards=len(shards)) if len(shards) > 1 else "".join(shards),
             note="",
             keys=tuple(table.keys[i] for i in some[:100]),
             is_family=True,
