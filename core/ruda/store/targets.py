@@ -7,10 +7,12 @@ from typing import NamedTuple
 from ruda.nn import Module, ModuleSpec, ParamSpec
 from ruda.store.containers import Inference, infer_containers
 from ruda.store.index import TensorIndex
-from ruda.tensor import Kind
+from ruda.tensor import DType, Kind
 
 Target = TensorIndex | Module | ModuleSpec
 """A module, the specification of one, or an index."""
+
+_QUANTIZED = frozenset(dtype for dtype in DType if dtype.kind is Kind.QUANTIZED)
 
 
 class Expected(NamedTuple):
@@ -43,14 +45,15 @@ def _of_index(index: TensorIndex, *, needs_kinds: bool) -> Expected:
     found = Inference({}, ())
     if needs_kinds and not all(s.containers for s in index.snapshots.values()):
         found = infer_containers(index)
+    known = found.containers
     params = tuple(
         ParamSpec(
             s.key,
             s.shape,
             s.dtype,
-            found.containers.get(s.key, s.containers),
+            known.get(s.key, s.containers) if known else s.containers,
             s.param_id,
-            s.scheme if s.dtype.kind is Kind.QUANTIZED else None,
+            s.scheme if s.dtype in _QUANTIZED else None,
         )
         for s in index.snapshots.values()
     )
