@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -78,6 +78,21 @@ class LazySnapshots(Mapping[str, TensorSnapshot], Generic[Entry]):
             return map(_facts, self.values())
         return (describe(key, entry) for key, entry in self._entries.items())
 
+    def items(self) -> ItemsView[str, TensorSnapshot]:
+        """Keys with their snapshots, in order."""
+        return _LazyItems(self)
+
+    def values(self) -> ValuesView[TensorSnapshot]:
+        """The snapshots, in order."""
+        return _LazyValues(self)
+
+    def pairs(self) -> Iterator[tuple[str, TensorSnapshot]]:
+        """What ``items`` goes over, without a look-up for each."""
+        made, make = self._made, self._make
+        for key, entry in self._entries.items():
+            found = made.get(key)
+            yield key, found if found is not None else made.setdefault(key, make(key, entry))
+
     def __contains__(self, key: object) -> bool:
         return key in self._entries
 
@@ -86,6 +101,20 @@ class LazySnapshots(Mapping[str, TensorSnapshot], Generic[Entry]):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+class _LazyItems(ItemsView[str, TensorSnapshot]):
+    _mapping: LazySnapshots[Any]
+
+    def __iter__(self) -> Iterator[tuple[str, TensorSnapshot]]:
+        return self._mapping.pairs()
+
+
+class _LazyValues(ValuesView[TensorSnapshot]):
+    _mapping: LazySnapshots[Any]
+
+    def __iter__(self) -> Iterator[TensorSnapshot]:
+        return (snapshot for _, snapshot in self._mapping.pairs())
 
 
 def _facts(snapshot: TensorSnapshot) -> TensorFacts:
@@ -130,6 +159,14 @@ class TensorIndex(Mapping[str, TensorSnapshot]):
     def get(self, key: str, default: Any = None) -> Any:
         """The snapshot, or the default; unlike a failed look-up it searches for no near key."""
         return self.snapshots.get(key, default)
+
+    def items(self) -> ItemsView[str, TensorSnapshot]:
+        """Keys with their snapshots, in the order of the index."""
+        return self.snapshots.items()
+
+    def values(self) -> ValuesView[TensorSnapshot]:
+        """The snapshots, in the order of the index."""
+        return self.snapshots.values()
 
     def __contains__(self, key: object) -> bool:
         return key in self.snapshots

@@ -1,17 +1,20 @@
 """Reading safetensors: order, metadata, alignment, types below a byte; the official library."""
 
 import json
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from ruda.errors import HeaderError
+from ruda.errors import FormatError, HeaderError
 from ruda.store import open_store
-from ruda.store.formats.safetensors import SafetensorsFormat
+from ruda.store.bytefile import MemoryFile
+from ruda.store.formats.safetensors import SafetensorsFormat, _are_plain, _Entry, _in_order
 from ruda.tensor import DType
 from ruda.testing import counted_reads
 from ruda.testing.file_bytes import safetensors_bytes, safetensors_raw
@@ -130,3 +133,29 @@ def test_what_the_official_library_reads_is_the_same(tmp_path):
     with safe_open(path, "np") as official, open_store(path) as index:
         for key in official.keys():  # noqa: SIM118 - it is no mapping
             np.testing.assert_array_equal(official.get_tensor(key), index[key].read())
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([("F32", 4), ("F16", 2), ("U8", 1), ("F4", 0.5), ("F5", 1)]),
+            st.integers(-1, 4),
+            st.sampled_from([0, 0, 0, 0, 1, -1]),
+            st.sampled_from([0, 0, 0, 0, 1, -1]),
+        ),
+        max_size=5,
+    ),
+    st.sampled_from([0, 0, 0, 1, -1]),
+)
+def test_the_quick_look_at_a_header_lets_nothing_pass_that_the_close_one_refuses(parts, cut):
+    entries, at = {}, 0
+    for number, ((dtype, width), size, wrong, gap) in enumerate(parts):
+        start = at + gap
+        at = start + int(width * size) + wrong
+        entries[f"t{number}"] = _Entry(dtype, (size,), (start, at))
+    room = max(0, at + cut)
+    try:
+        close = list(_in_order(entries, MemoryFile(bytes(room), Path("m")), 0))
+    except FormatError:
+        close = None
+    assert _are_plain(entries, room) is (close == list(entries))

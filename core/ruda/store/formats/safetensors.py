@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import msgspec
 
 from ruda.errors import (
+    FormatError,
     HeaderError,
     OffsetError,
     TruncatedFileError,
@@ -27,7 +27,7 @@ from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import MAX_ELEMENTS, MAX_RANK, FileRange, count_elements
 from ruda.store.format import taken
 from ruda.store.index import LazySnapshots, TensorFacts, TensorIndex
-from ruda.store.snapshot import TensorSnapshot
+from ruda.store.snapshot import Origin, TensorSnapshot
 from ruda.tensor import DType
 
 HEADER_LIMIT = 1 << 30
@@ -47,7 +47,8 @@ class _Front(msgspec.Struct, frozen=True):
     metadata: msgspec.Raw | None = msgspec.field(name=METADATA_KEY, default=None)
 
 
-_METADATA_FRONT = b'{"' + METADATA_KEY.encode() + b'":'
+_METADATA_NAME = METADATA_KEY.encode()
+_METADATA_FRONT = b'{"' + _METADATA_NAME + b'":'
 _METADATA_READER = msgspec.json.Decoder(_Front)
 _ENTRIES_READER = msgspec.json.Decoder(dict[str, _Entry])
 
@@ -81,13 +82,16 @@ class SafetensorsFormat:
         base = 8 + len(raw)
         checked = _checked(entries, file, base)
 
-        def make(key: str, entry: _Entry) -> TensorSnapshot:
-            start, end = entry.data_offsets
-            dtype = _dtype(key, entry.dtype)
-            return FileRange(file, base + start, end - start, dtype, entry.shape).snapshot(key)
+        name, path = file.path.name, file.path
+        dtypes = {tag: _dtype("", tag) for tag in {e.dtype for e in entries.values()}}
+        labels = {tag: dtype.label for tag, dtype in dtypes.items()}
 
-        name = file.path.name
-        labels = {tag: _dtype("", tag).label for tag in {e.dtype for e in entries.values()}}
+        def make(key: str, entry: _Entry) -> TensorSnapshot:
+            begin, end = entry.data_offsets
+            start, nbytes = base + begin, end - begin
+            dtype, shape = dtypes[entry.dtype], entry.shape
+            source = FileRange(file, start, nbytes, dtype, shape)
+            return TensorSnapshot(key, dtype, shape, nbytes, source, Origin(path, start, nbytes))
 
         def describe(key: str, entry: _Entry) -> TensorFacts:
             start, end = entry.data_offsets
@@ -158,12 +162,15 @@ def _plain_entries(raw: bytes) -> tuple[dict[str, _Entry], dict[str, str]] | Non
 
     None means: look closer. A header of a million tensors is read three times as fast.
     """
+    if b"\\" in raw:
+        return None
     try:
-        listed = _METADATA_READER.decode(raw).metadata
-        body, metadata = raw, {}
+        body, metadata, listed = raw, {}, None
+        if _METADATA_NAME in raw:
+            listed = _METADATA_READER.decode(raw).metadata
         if listed is not None:
             front = _METADATA_FRONT + bytes(listed)
-            if not raw.startswith(front) or b"\\" in front:
+            if not raw.startswith(front):
                 return None
             metadata = msgspec.json.decode(listed, type=dict[str, str])
             if bytes(listed).count(b":") != len(metadata):
@@ -180,7 +187,7 @@ def _surely_unique(raw: bytes, count: int, metadata: msgspec.Raw | None) -> bool
 
     Without a backslash a name has one spelling only, and each entry has each field once.
     """
-    if metadata is not None or b"\\" in raw or METADATA_KEY.encode() in raw:
+    if metadata is not None or b"\\" in raw or _METADATA_NAME in raw:
         return False
     fields = (b'"dtype"', b'"shape"', b'"data_offsets"')
     return all(raw.count(field) == count for field in fields)
@@ -209,8 +216,15 @@ def _metadata(piece: msgspec.Raw) -> dict[str, str]:
         raise HeaderError(f"{METADATA_KEY} may only map text to text: {error}", offset=8) from None
 
 
-def _checked(entries: Mapping[str, _Entry], file: ByteFile, base: int) -> dict[str, _Entry]:
+def _checked(entries: dict[str, _Entry], file: ByteFile, base: int) -> dict[str, _Entry]:
     """The entries in data order, after proving that their ranges tile the rest of the file."""
+    if _are_plain(entries, file.size - base):
+        return entries
+    return _in_order(entries, file, base)
+
+
+def _in_order(entries: dict[str, _Entry], file: ByteFile, base: int) -> dict[str, _Entry]:
+    """The same, looking closely: raises the error of the first entry that is wrong."""
     ordered = dict(sorted(entries.items(), key=_range))
     position, previous = 0, ""
     bits: dict[str, int] = {}
@@ -229,6 +243,29 @@ def _checked(entries: Mapping[str, _Entry], file: ByteFile, base: int) -> dict[s
         position, previous = end, key
     _check_end(position, previous, file, base)
     return ordered
+
+
+def _are_plain(entries: dict[str, _Entry], size: int) -> bool:
+    """True if the ranges tile the data in the order of the header; False means: look closer.
+
+    Nearly all files are like that, and of many tensors few differ in type and shape.
+    """
+    position = 0
+    needed: dict[tuple[str, tuple[int, ...]], int] = {}
+    for key, entry in entries.items():
+        start, end = entry.data_offsets
+        kind = (entry.dtype, entry.shape)
+        nbytes = needed.get(kind)
+        if nbytes is None:
+            try:
+                _check_size(key, entry, _dtype(key, entry.dtype).bits)
+            except FormatError:
+                return False
+            nbytes = needed[kind] = end - start
+        if start != position or end - start != nbytes:
+            return False
+        position = end
+    return position == size
 
 
 def _range(item: tuple[str, _Entry]) -> tuple[int, int]:
