@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from ruda.store.dequantizing import dequantize
     from ruda.store.diff_match import alternative_key, alternative_keys
     from ruda.store.diff_report import Coverage, DiffReport, Family, Hint
-    from ruda.store.diff_rows import Cause, DiffRow, Flag, Nearest, Status, fold
+    from ruda.store.diff_rows import Cause, DiffRow, Flag, Nearest, Status, fold, fold_all
     from ruda.store.diffing import diff
     from ruda.store.export_compare import (
         compare_to_csv,
@@ -101,6 +101,7 @@ if TYPE_CHECKING:
         describe,
     )
     from ruda.store.result import ApplyIssue, ApplyResult, MissingParam
+    from ruda.store.row_list import RowList, RowsAt
     from ruda.store.select import PathFilter
     from ruda.store.sharding import parse_size
     from ruda.store.snapshot import ArraySource, Origin, TensorSnapshot, TensorSource
@@ -169,6 +170,8 @@ __all__ = [
     "RemapRule",
     "Reshape",
     "RopeOrder",
+    "RowList",
+    "RowsAt",
     "RudaToGpt2",
     "RudaToPyTorch",
     "RudapackStore",
@@ -220,6 +223,7 @@ __all__ = [
     "diff_to_markdown",
     "edit_metadata",
     "fold",
+    "fold_all",
     "infer_containers",
     "is_arch_file",
     "open_store",
@@ -322,6 +326,7 @@ __getattr__, __dir__ = lazy_door(
             "Nearest",
             "Status",
             "fold",
+            "fold_all",
         ),
         "diffing": ("diff",),
         "export_compare": (
@@ -411,6 +416,7 @@ __getattr__, __dir__ = lazy_door(
             "ApplyResult",
             "MissingParam",
         ),
+        "row_list": ("RowList", "RowsAt"),
         "select": ("PathFilter",),
         "sharding": ("parse_size",),
         "snapshot": (

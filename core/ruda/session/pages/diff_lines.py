@@ -9,13 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from ruda.progress import SILENT, Monitor
 from ruda.session.families import families_of
 from ruda.session.language import tr
 from ruda.session.pages.folding import Groups, Vector, fold_rows, group_rows
 from ruda.session.wording import shapes_text
-from ruda.store import Cause, DiffReport, DiffRow, Flag, Nearest, Status, fold
+from ruda.store import Cause, DiffReport, DiffRow, Flag, Nearest, RowList, RowsAt, Status, fold
 
 _CODES = {status: code for code, status in enumerate(Status)}
+
+PIECE = 65_536
+"""Rows that are grouped between two points where the work can be stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class DiffLine:
     dtype: str
     what: str
     """What happens to it, or why nothing does."""
-    rows: tuple[DiffRow, ...]
+    rows: Sequence[DiffRow]
     is_member: bool = False
     """True for a row that is shown under its opened family."""
 
@@ -67,49 +71,91 @@ class DiffTable:
     """The columns of a report's rows; made once per report, then every view of it is quick."""
 
     report: DiffReport
-    rows: Sequence[DiffRow]
+    rows: RowList
 
     @classmethod
     def of(cls, report: DiffReport) -> DiffTable:
         """The table of all rows."""
-        return cls(report, report.rows)
+        return cls(report, report.table)
+
+    def prepared(self, monitor: Monitor = SILENT) -> DiffTable:
+        """The same table, its columns made, in pieces between which the work can be stopped."""
+        for _ in self.sources, self.targets, self.statuses:
+            monitor.check()
+        self._group(monitor)
+        return self
 
     @cached_property
     def sources(self) -> list[str]:
         """Key in the file of every row; empty where there is none."""
-        return [row.source_key or "" for row in self.rows]
+        return [key or "" for key in self.rows.source_keys]
 
     @cached_property
     def targets(self) -> list[str]:
         """Key in the target of every row; empty where there is none."""
-        return [row.target_key or "" for row in self.rows]
+        return [key or "" for key in self.rows.target_keys]
 
     @cached_property
     def statuses(self) -> Vector:
         """Position of every row's status among the statuses."""
-        return np.array([_CODES[row.status] for row in self.rows], dtype=np.int64)
+        codes = np.array([_CODES[kind.status] for kind in self.rows.known], dtype=np.int64)
+        return codes[self.kinds]
 
     @cached_property
+    def kinds(self) -> Vector:
+        """Kind of every row: what is the same of rows of one kind, the row list says."""
+        return np.asarray(self.rows.kinds, dtype=np.int64)
+
+    @property
     def numbers(self) -> Vector:
         """Group of every row: rows that are alike but for numbers share one."""
-        known: dict[tuple[object, ...], int] = {}
-        keys = zip(self.rows, families_of(self.sources), families_of(self.targets), strict=True)
-        found = [known.setdefault(_likeness(*row), len(known)) for row in keys]
+        return self._group(SILENT)
+
+    def _group(self, monitor: Monitor) -> Vector:
+        made = self.__dict__.get("_numbers")
+        if made is None:
+            made = self.__dict__["_numbers"] = self._grouped(monitor)
+        found: Vector = made
+        return found
+
+    def _grouped(self, monitor: Monitor) -> Vector:
+        kinds = self.rows.kinds
+        likeness = self._likeness()
+        known: dict[tuple[int, str, str], int] = {}
+        found: list[int] = []
+        for start in range(0, len(kinds), PIECE):
+            monitor.check()
+            part = slice(start, start + PIECE)
+            rows = zip(
+                (likeness[kind] for kind in kinds[part]),
+                families_of(self.sources[part]),
+                families_of(self.targets[part]),
+                strict=True,
+            )
+            found += [known.setdefault(row, len(known)) for row in rows]
         return np.array(found, dtype=np.int64)
+
+    def _likeness(self) -> list[int]:
+        """A number for every kind; kinds that look alike but for their shapes share one."""
+        first: dict[int, int] = {}
+        for at, kind in enumerate(self.rows.kinds):
+            if kind not in first:
+                first[kind] = at
+        known: dict[tuple[object, ...], int] = {}
+        found = [0] * len(self.rows.known)
+        for kind, at in first.items():
+            found[kind] = known.setdefault(_likeness(self.rows[at]), len(known))
+        return found
 
     @cached_property
     def params(self) -> dict[Status, int]:
         """Parameters of the target by the status of their row."""
-        found = dict.fromkeys(Status, 0)
-        for row in self.rows:
-            if row.target is not None:
-                found[row.status] += row.numel
-        return found
+        return {status: numel for status, (_, numel) in self.rows.elements().items()}
 
     @cached_property
     def left_out(self) -> int:
         """Parameters of the target that a filter or decision leaves out, in tensors."""
-        return sum(row.target is not None for row in self.report.of(Status.SKIPPED))
+        return self.rows.elements()[Status.SKIPPED][0]
 
 
 @dataclass(frozen=True)
@@ -130,9 +176,7 @@ class DiffLines(Sequence[DiffLine]):
             return [self[i] for i in range(*place.indices(len(self)))]
         code = int(self.codes[place])
         if code < 0 and code not in self._made:
-            self._made[code] = _line(
-                [self.table.rows[i] for i in self.groups.of(-1 - code).tolist()]
-            )
+            self._made[code] = self._family_line(self.groups.of(-1 - code))
         return self._made[code] if code < 0 else self._row_line(code)
 
     @property
@@ -159,10 +203,17 @@ class DiffLines(Sequence[DiffLine]):
                     return int(places[0])
         return None
 
+    def _family_line(self, places: Vector) -> DiffLine:
+        """The line of several rows; only one of each kind of them is made for it."""
+        _, firsts = np.unique(self.table.kinds[places], return_index=True)
+        examples = [self.table.rows[at] for at in places[np.sort(firsts)].tolist()]
+        return _line(RowsAt(self.table.rows, places.tolist()), examples)
+
     def _row_line(self, position: int) -> DiffLine:
         group = int(self.table.numbers[position])
         is_member = group in self.opened and len(self.groups.of(group)) > 1
-        return _line((self.table.rows[position],), is_member=is_member)
+        rows = (self.table.rows[position],)
+        return _line(rows, rows, is_member=is_member)
 
 
 def table_lines(
@@ -196,17 +247,15 @@ def diff_lines(
     report: DiffReport, rows: Iterable[DiffRow], *, folded: bool = True
 ) -> Sequence[DiffLine]:
     """Lines of some rows of a report, in the order given."""
-    table = DiffTable(report, tuple(rows))
+    table = DiffTable(report, RowList.of(rows))
     return table_lines(table, np.arange(len(table.rows), dtype=np.int64), folded=folded)
 
 
-def _likeness(row: DiffRow, source_family: str, target_family: str) -> tuple[object, ...]:
+def _likeness(row: DiffRow) -> tuple[object, ...]:
     source, adapted, target = row.source, row.adapted, row.target
     return (
         row.status.value,
         row.cause.value,
-        source_family,
-        target_family,
         () if adapted is None else adapted.trail,
         None if source is None else source.dtype_label,
         None if adapted is None else adapted.dtype_label,
@@ -216,8 +265,11 @@ def _likeness(row: DiffRow, source_family: str, target_family: str) -> tuple[obj
     )
 
 
-def _line(rows: Sequence[DiffRow], *, is_member: bool = False) -> DiffLine:
-    first = rows[0]
+def _line(
+    rows: Sequence[DiffRow], examples: Sequence[DiffRow], *, is_member: bool = False
+) -> DiffLine:
+    """The line of some rows; ``examples`` has one of every kind of them, the first row first."""
+    first = examples[0]
     several = len(rows) > 1
     source, target = first.source_key or "", first.target_key or ""
     return DiffLine(
@@ -226,10 +278,10 @@ def _line(rows: Sequence[DiffRow], *, is_member: bool = False) -> DiffLine:
         target=fold(target) if several else target,
         count=len(rows),
         arrow=_arrow(first),
-        shape=_shape(rows),
+        shape=_shape(examples),
         dtype=_dtype(first),
         what=what_happens(first),
-        rows=tuple(rows),
+        rows=rows,
         is_member=is_member,
     )
 
