@@ -17,19 +17,45 @@ class RecipeWords(TypedDict):
     """The recipe options of one call."""
 
     recipe_file: str | None
+    preset: tuple[str, ...]
+    merge: tuple[str, ...]
     select: tuple[str, ...]
+    select_key: tuple[str, ...]
+    select_by: tuple[str, ...]
+    leave: tuple[str, ...]
+    leave_key: tuple[str, ...]
+    leave_by: tuple[str, ...]
     remap: tuple[tuple[str, str], ...]
+    contiguous: bool
+    keep_indices: str | None
     adapt: tuple[str, ...]
     half: str | None
-    keep: tuple[str, ...]
     cast: str | None
+    keep: tuple[str, ...]
+    add: tuple[str, ...]
+    policy: tuple[str, ...]
     skip: tuple[str, ...]
+    decide: tuple[tuple[str, str], ...]
+    save_recipe: str | None
     top_level_key: str | None
+
+
+def _many(flag: str, metavar: str, help: str, name: str | None = None) -> Callable[[F], F]:
+    """An option that may be repeated."""
+    words = (flag,) if name is None else (flag, name)
+    return click.option(*words, multiple=True, metavar=metavar, help=help)
 
 
 _OPTIONS = (
     click.option("--recipe", "recipe_file", metavar="FILE", help="A recipe file (TOML or JSON)."),
-    click.option("--select", multiple=True, metavar="RE", help="Take only keys that match."),
+    _many("--preset", "NAME", "Steps for files of well-known programs; `ruda suggest --presets`."),
+    _many("--merge", "NAME", "Compute tensors out of several: scales, weight-norm, spectral-norm."),
+    _many("--select", "RE", "Take only keys that match."),
+    _many("--select-key", "KEY", "Take this one key, too."),
+    _many("--select-by", "NAME", "Take keys by a predicate: norm, bias, kind:Linear, under:KEY, …"),
+    _many("--except", "RE", "Leave out keys that match.", "leave"),
+    _many("--except-key", "KEY", "Leave out this one key by the filter.", "leave_key"),
+    _many("--except-by", "NAME", "Leave out keys by a predicate.", "leave_by"),
     click.option(
         "--remap",
         multiple=True,
@@ -37,11 +63,12 @@ _OPTIONS = (
         metavar="FROM TO",
         help="Rename: a regex and its replacement ($1 is a group); may be repeated.",
     ),
-    click.option(
+    click.option("--contiguous", is_flag=True, help="Close gaps in numbers, after the renaming."),
+    click.option("--keep-indices", metavar="RE", help="Prefixes under which gaps stay."),
+    _many(
         "--adapt",
-        multiple=True,
-        metavar="NAME",
-        help="Change the layout for another framework: pytorch-to-ruda, ruda-to-pytorch.",
+        "NAME",
+        "Change the layout for another framework: pytorch-to-ruda, ruda-to-pytorch.",
     ),
     click.option(
         "--half",
@@ -53,13 +80,19 @@ _OPTIONS = (
         metavar="DTYPE",
         help="Cast every float tensor: f32, f16, bf16, f64, f8_e4m3fn, f8_e5m2, int8.",
     ),
+    _many("--keep", "MODULE", "Kind of module that a cast leaves alone."),
+    _many("--add", "MODULE", "Kind of module that --half halves, too."),
+    _many("--policy", "RE=DTYPE", "Element type by pattern: RE=keep, RE=bf16, RE=clamp:f16."),
+    _many("--skip", "KEY", "Leave this one tensor out."),
     click.option(
-        "--keep",
+        "--decide",
         multiple=True,
-        metavar="MODULE",
-        help="Kind of module that a cast leaves alone.",
+        nargs=2,
+        metavar="KEY WHAT",
+        help="One tensor: 'keep', 'cast bf16', 'clamp f16', 'transpose 1,0', 'slice AXIS A:B', "
+        "'pad AXIS BEFORE:AFTER VALUE', 'reshape 10,1', 'take FILE KEY'.",
     ),
-    click.option("--skip", multiple=True, metavar="KEY", help="Leave this one tensor out."),
+    click.option("--save-recipe", metavar="FILE", help="Write the recipe of this call to a file."),
     click.option(
         "--top-level-key", metavar="KEY", help="The entry of a PyTorch checkpoint to take."
     ),
@@ -74,24 +107,21 @@ def recipe_options(function: F) -> F:
 
 
 def recipe_of(words: RecipeWords) -> Recipe:
-    """The recipe that the options say, on top of that of ``--recipe``.
+    """The recipe that the options say, on top of that of ``--recipe``; saved if asked for.
 
-    Raises RecipeError, SettingError, DTypeError or FileAccessError.
+    Raises SaveError, RecipeError, SettingError, DTypeError or FileAccessError.
     """
+    from dataclasses import fields
+
     from ruda.session import RecipeFlags
-    from ruda.store import read_recipe
+    from ruda.store import read_recipe, write_recipe
 
     start = None if words["recipe_file"] is None else read_recipe(words["recipe_file"])
-    flags = RecipeFlags(
-        select=words["select"],
-        remap=words["remap"],
-        adapt=words["adapt"],
-        half=words["half"],
-        keep=words["keep"],
-        cast=words["cast"],
-        skip=words["skip"],
-    )
-    return flags.recipe(start)
+    given: dict[str, Any] = dict(words)
+    made = RecipeFlags(**{f.name: given[f.name] for f in fields(RecipeFlags)}).recipe(start)
+    if words["save_recipe"] is not None:
+        write_recipe(made, words["save_recipe"])
+    return made
 
 
 def hint_words(hint: Hint) -> str:

@@ -24,7 +24,10 @@ SettingValue = int
 
 @dataclass(frozen=True, slots=True)
 class TargetChoice:
-    """What a document is laid onto: an architecture with settings, or another weights file."""
+    """What a document is laid onto: an architecture with settings, or a file.
+
+    A file is one of weights, or describes a model (``arch.toml``).
+    """
 
     name: str
     settings: tuple[tuple[str, SettingValue], ...] = ()
@@ -40,7 +43,7 @@ class TargetChoice:
     ) -> TargetChoice:
         """A choice with its settings in order of their names. Raises SettingError for files."""
         if is_file and settings:
-            raise SettingError(f"{name}: a weights file as target takes no settings")
+            raise SettingError(f"{name}: a file as target takes no settings")
         return cls(name, tuple(sorted((settings or {}).items())), is_file)
 
     @property

@@ -116,11 +116,11 @@ def target_of_state(state: DocumentState) -> TargetChoice | None:
 
 
 def _document_state(document: Document, *, dirty: bool) -> DocumentState:
-    from ruda.store import recipe_to_json
+    from ruda.store import recipe_to_json, with_absolute_files
 
     return DocumentState(
         path=str(document.path.resolve()),
-        recipe=recipe_to_json(document.recipe),
+        recipe=recipe_to_json(with_absolute_files(document.recipe)),
         target=None if document.target is None else _target_state(document.target),
         top_level_key=document.top_level_key,
         dirty=dirty,

@@ -20,20 +20,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """A resolved target: an ``architecture`` with its ``model``, or the ``index`` of a file."""
+    """A resolved target: an ``architecture`` with its ``model``, or a file.
+
+    A file of weights has an ``index``, a description of a model (``arch.toml``) is ``described``.
+    """
 
     choice: TargetChoice
     architecture: Architecture | None = None
     model: Module | None = None
     index: TensorIndex | None = None
+    described: ModuleSpec | None = None
 
     @property
-    def expectation(self) -> Module | TensorIndex:
+    def expectation(self) -> Module | TensorIndex | ModuleSpec:
         """What ``diff`` compares against."""
-        found = self.index if self.model is None else self.model
-        if found is None:
-            raise RecipeError(f"{self.choice.name}: an empty target")
-        return found
+        for found in (self.model, self.index, self.described):
+            if found is not None:
+                return found
+        raise RecipeError(f"{self.choice.name}: an empty target")
 
     def close(self) -> None:
         """Release the file, if the target is one. May be called again."""
@@ -45,11 +49,13 @@ class Target:
         """What the model expects, for ``convert``; None for a weights file."""
         from ruda.nn import ModuleSpec
 
-        return None if self.model is None else ModuleSpec.of(self.model)
+        return self.described if self.model is None else ModuleSpec.of(self.model)
 
 
 def parse_target(name: str, words: Iterable[str] = ()) -> TargetChoice:
-    """A target on a command line: a registered name, or path or address of a weights file.
+    """A target on a command line: a registered name, or path or address of a file.
+
+    A file is one of weights, or describes a model (``arch.toml``).
 
     ``words`` are ``key=value`` settings. Raises SettingError for a word without ``=``, settings
     of a file, and UnknownArchitectureError for what is neither.
@@ -87,11 +93,14 @@ def parse_setting(word: str) -> tuple[str, SettingValue]:
 def resolve_target(choice: TargetChoice, *, monitor: Monitor = SILENT) -> Target:
     """The target of a choice: builds the model (cheap, no values) or opens the file.
 
-    Raises UnknownArchitectureError, SettingError, ModelError, or the StoreError of the file.
+    Raises UnknownArchitectureError, SettingError, ModelError (SpecError for a description), or the
+    StoreError of the file.
     """
     if choice.is_file:
-        from ruda.store import open_store
+        from ruda.store import is_arch_file, open_store, read_arch
 
+        if "://" not in choice.name and is_arch_file(choice.name):
+            return Target(choice, described=read_arch(choice.name))
         return Target(choice, index=open_store(choice.name, monitor=monitor))
     from ruda.models import get
 

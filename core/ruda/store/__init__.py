@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ruda.store.comparing import compare
     from ruda.store.containers import Inference, infer_containers
     from ruda.store.converting import convert
+    from ruda.store.decision_file import with_absolute_files
     from ruda.store.decisions import (
         Action,
         Change,
@@ -247,6 +248,7 @@ __all__ = [
     "save",
     "suggest",
     "to_sarif",
+    "with_absolute_files",
     "write",
     "write_arch",
     "write_comparison",
@@ -301,6 +303,7 @@ __getattr__, __dir__ = lazy_door(
             "infer_containers",
         ),
         "converting": ("convert",),
+        "decision_file": ("with_absolute_files",),
         "decisions": (
             "Action",
             "Change",

@@ -85,6 +85,11 @@ def with_files_from(recipe: Recipe, folder: Path) -> Recipe:
     return _with_files(recipe, told)
 
 
+def with_absolute_files(recipe: Recipe) -> Recipe:
+    """The recipe with whole paths of the files it takes from, for a text that is kept elsewhere."""
+    return _with_files(recipe, os.path.abspath)
+
+
 def _with_files(recipe: Recipe, told: Callable[[str], str]) -> Recipe:
     if not recipe.takes:
         return recipe

@@ -1,10 +1,13 @@
 import shlex
+from dataclasses import fields, replace
 from pathlib import Path
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ruda.cli.options import recipe_of, recipe_options
 from ruda.errors import RecipeError, SettingError
 from ruda.session import (
     Document,
@@ -20,7 +23,19 @@ from ruda.session import (
     step_lines,
     steps_text,
 )
-from ruda.store import Aliases, CastPolicy, PathFilter, Recipe, RemapRule, TensorIndex
+from ruda.session.flags import flat_filter
+from ruda.store import (
+    Aliases,
+    CastPolicy,
+    Decision,
+    DTypePolicy,
+    KeyRemapper,
+    PathFilter,
+    PyTorchToRuda,
+    Recipe,
+    RemapRule,
+    TensorIndex,
+)
 from ruda.tensor import DType
 
 words = st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=1, max_size=6)
@@ -42,15 +57,73 @@ def recipes(draw):
     return recipe.with_skip(*draw(st.lists(words, max_size=2, unique=True)))
 
 
+FURTHER = [
+    pytest.param(Recipe().with_select(~PathFilter.of("a")), id="negated filter"),
+    pytest.param(Recipe().with_select(PathFilter.of("a").without("b")), id="exclusion"),
+    pytest.param(
+        Recipe().with_select(PathFilter().without("a").without(PathFilter.from_paths(["b"]))),
+        id="two exclusions",
+    ),
+    pytest.param(
+        Recipe().with_select(PathFilter.from_predicate("norm").without(PathFilter.of("x"))),
+        id="predicate by name",
+    ),
+    pytest.param(Recipe().with_remap(KeyRemapper((), True, "^layers")), id="compaction"),
+    pytest.param(Recipe().with_cast(CastPolicy.half(add=["BatchNorm"])), id="added module"),
+    pytest.param(Recipe().with_policy(DTypePolicy.parse("a=b=clamp:f16")), id="policy"),
+    pytest.param(Recipe().with_merge("scales", "weight-norm"), id="merges"),
+    pytest.param(
+        Recipe().with_further(
+            *(
+                Decision.parse(key, text)
+                for key, text in [
+                    ("a", "slice 0 0:2"),
+                    ("b", "skip"),
+                    ("a", "pad 1 0:1 -0.5"),
+                    ("a", "take 'my file.pt' x.w"),
+                    ("c", "cast bf16"),
+                ]
+            )
+        ),
+        id="decisions",
+    ),
+]
+
+
+@pytest.mark.parametrize("recipe", FURTHER)
+def test_the_command_line_says_a_recipe_and_gives_it_back(recipe):
+    flags = RecipeFlags.of(recipe)
+    command = recipe_options(click.command("x")(lambda **words: None))
+    found = command.make_context("x", flags.arguments()).params
+    made = recipe_of(found)
+    assert flat_filter(made.select) == flat_filter(recipe.select)
+    assert replace(made, select=recipe.select) == recipe
+    keys = ["a", "b", "x.norm.weight", "ab"]
+    assert [made.select.matches(key) for key in keys] == [
+        recipe.select.matches(key) for key in keys
+    ]
+
+
+def test_every_flag_of_a_recipe_is_an_option():
+    command = recipe_options(click.command("x")(lambda **words: None))
+    assert {f.name for f in fields(RecipeFlags)} <= {option.name for option in command.params}
+
+
 @given(recipes())
 def test_flags_say_a_recipe_and_give_it_back(recipe):
     assert RecipeFlags.of(recipe).recipe() == recipe
 
 
 BEYOND_FLAGS = [
-    pytest.param(Recipe().with_select(~PathFilter.of("a")), id="negated filter"),
-    pytest.param(Recipe().with_remap(Recipe().remap.map_indices_contiguous()), id="compaction"),
-    pytest.param(Recipe().with_cast(CastPolicy.half(add=["BatchNorm"])), id="added module"),
+    pytest.param(
+        Recipe().with_select(PathFilter.from_predicate(lambda key, containers: True)),
+        id="predicate without a name",
+    ),
+    pytest.param(
+        Recipe().with_select(PathFilter.of("a").without("b") | PathFilter.of("c")),
+        id="filter of filters",
+    ),
+    pytest.param(Recipe(adapt=(PyTorchToRuda(),)), id="adapter of one's own"),
 ]
 
 
@@ -67,6 +140,31 @@ def test_rules_that_are_off_are_left_out():
     assert RecipeFlags.of(recipe).remap == (("c", "d"),)
 
 
+def test_decisions_of_flags_replace_those_of_a_file():
+    start = Recipe().with_skip("a", "b")
+    flags = RecipeFlags(decide=(("a", "slice 0 0:1"), ("a", "transpose 1,0")))
+    assert [(d.key, d.text) for d in flags.recipe(start).decide] == [
+        ("b", "skip"),
+        ("a", "slice 0 0:1"),
+        ("a", "transpose 1,0"),
+    ]
+
+
+def test_what_a_file_excludes_stays_excluded():
+    start = Recipe().with_select(PathFilter().without("count"))
+    made = RecipeFlags(select=("^enc",)).recipe(start)
+    keys = ("enc.w", "enc.count", "dec.w")
+    assert [made.select.matches(key) for key in keys] == [True, False, False]
+
+
+def test_presets_are_flags():
+    made = RecipeFlags(preset=("ddp", "no-counters", "scales")).recipe()
+    assert made.remap.rename("module.a") == "a"
+    assert not made.select.matches("bn.num_batches_tracked")
+    assert made.merge == ("scales",)
+    assert RecipeFlags.of(made).recipe().remap == made.remap
+
+
 def test_flags_are_added_to_a_recipe_file():
     start = Recipe().with_rule("a", "b").with_cast(CastPolicy.half())
     flags = RecipeFlags(remap=(("c", "d"),), keep=("Linear",), select=("x",))
@@ -79,6 +177,8 @@ def test_flags_are_added_to_a_recipe_file():
 EXCLUDED = [
     pytest.param(RecipeFlags(half="f16", cast="f32"), "exclude each other", id="half and cast"),
     pytest.param(RecipeFlags(keep=("Linear",)), "add --half or --cast", id="keep alone"),
+    pytest.param(RecipeFlags(add=("Linear",), cast="f16"), "add --half", id="add without half"),
+    pytest.param(RecipeFlags(keep_indices="a"), "add --contiguous", id="indices kept of nothing"),
 ]
 
 
