@@ -30,6 +30,8 @@ VENV = ROOT / ".venv"
 BENCH_VENV = ROOT / ".venv-bench"
 BIN = "Scripts" if os.name == "nt" else "bin"
 BUILD_TOOLS = ["meson-python>=0.17", "meson>=1.4", "ninja>=1.11", "pythran>=0.18.1", "numpy>=2.0"]
+BENCH_FOLDER = ROOT / "build" / "bench"
+BENCH_INSTALLED = {"stores"}  # what imports cost is measured, so ruda is installed as users have it
 BENCH_PEERS = ["torch==2.13.0", "safetensors", "ml_dtypes", "numpy"]
 FUZZER = "atheris==3.0.0"
 OLDEST = (3, 11)
@@ -317,14 +319,16 @@ def command_bench(arguments: Sequence[str]) -> int:
         raise Stop(f"no benchmark is called {unknown[0]!r}; there are: {' '.join(names)}")
     setup("test")
     python = bench_python()
-    results = ROOT / "build" / "bench"
-    results.mkdir(parents=True, exist_ok=True)
+    BENCH_FOLDER.mkdir(parents=True, exist_ok=True)
     code = 0
     for name in chosen or names:
         script = ROOT / "tests" / "benchmarks" / f"bench_{name}.py"
-        out = results / f"{name}.json"
+        out = BENCH_FOLDER / f"{name}.json"
         more = arguments[1:] if chosen else arguments
-        code |= call([python, script, "--json", out, *more], environment(BENCH_VENV))
+        env = environment(BENCH_VENV)
+        if name in BENCH_INSTALLED:
+            env |= installed_ruda()
+        code |= call([python, script, "--json", out, *more], env)
         say(f"figures in {out.relative_to(ROOT)}")
     return code
 
@@ -348,6 +352,30 @@ def bench_python() -> Path:
         (Path(bench) / "ruda_behind.pth").write_text(link)
         stamp.write_text(wanted)
     return venv_python(BENCH_VENV)
+
+
+def installed_ruda() -> dict[str, str]:
+    """Variables that put a wheel of this checkout, unpacked by pip, before the editable install."""
+    native = os.environ.get("RUDA_NATIVE", "enabled" if compiler() else "disabled")
+    digest = hashlib.sha256(fingerprint(native).encode())
+    for path in sorted((ROOT / "core").rglob("*.py")):
+        digest.update(path.read_bytes())
+    folder = BENCH_FOLDER / f"ruda-{digest.hexdigest()[:12]}"
+    if not folder.exists():
+        say("building the wheel of this checkout; the first time it compiles the kernels")
+        wheels, new = BENCH_FOLDER / "wheels", folder.with_suffix(".new")
+        shutil.rmtree(wheels, ignore_errors=True)
+        shutil.rmtree(new, ignore_errors=True)
+        pip = [venv_python(), "-m", "pip", "--disable-pip-version-check", "-qq"]
+        options = ["--no-deps", "--no-build-isolation", "--wheel-dir", wheels, *setting(native)]
+        options += ["--config-settings", f"builddir={BENCH_FOLDER / 'meson'}"]
+        run([*pip, "wheel", *options, ROOT])
+        run([*pip, "install", "--no-deps", "--target", new, *wheels.glob("*.whl")])
+        new.rename(folder)
+        for old in sorted(BENCH_FOLDER.glob("ruda-*"), key=os.path.getmtime)[:-3]:
+            shutil.rmtree(old, ignore_errors=True)
+    behind = BENCH_FOLDER.parent / f"cp{sys.version_info.major}{sys.version_info.minor}"
+    return {"PYTHONPATH": str(folder), "MESONPY_EDITABLE_SKIP": str(behind)}
 
 
 def command_fuzz(arguments: Sequence[str]) -> int:
