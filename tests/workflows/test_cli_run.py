@@ -107,7 +107,7 @@ def test_the_built_in_sample_from_file_to_accuracy(ruda, project, name, words):
     words = [*words, "--remap", r"^module\.", "", "--adapt", "pytorch-to-ruda"]
     code, out, _ = ruda("diff", samples / name, "digits", *words)
     assert code == 0
-    assert "100 % of parameters would load" in out
+    assert "100 % of elements would load" in out
     code, out, _ = ruda(
         *("run", "digits", "--weights", samples / name, *words, "--dataset", samples / "digits")
     )

@@ -126,7 +126,7 @@ def test_inspect_lists_every_tensor_with_its_hash(ruda, tmp_path):
 def test_diff_from_red_to_green(ruda, source):
     code, out, _ = ruda("diff", source, "digits")
     assert code == 1
-    assert "0 % of parameters would load" in out
+    assert "0 % of elements would load" in out
     assert "Nothing would be loaded: 0 of 16" in out
     assert out.count("■ Unused") == 16
     hint = next(line for line in out.splitlines() if line.strip().startswith("try "))
@@ -137,7 +137,7 @@ def test_diff_from_red_to_green(ruda, source):
     assert "try --adapt pytorch-to-ruda" in out
     code, out, err = ruda("diff", source, "digits", *RULES)
     assert (code, err) == (0, "")
-    assert "100 % of parameters would load · 16 of 16 model tensors" in out
+    assert "100 % of elements would load · 16 of 16 model tensors" in out
     assert "● Applied  net.fc*.weight  ×2" in out
     assert "×" not in ruda("diff", source, "digits", *RULES, "--all")[1]
 

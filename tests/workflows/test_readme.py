@@ -38,7 +38,7 @@ def test_the_command_lines_do_what_is_said(
             continue  # opens the window; the workflows in tests/gui drive it
         assert main(shlex.split(line)[1:]) == NOT_ZERO.get(line, 0), line
         said[line.split()[1]] = capsys.readouterr().out
-    assert "100 % of parameters would load" in said["diff"]
+    assert "100 % of elements would load" in said["diff"]
     assert "98.9 %" in said["run"]
 
 

@@ -57,7 +57,7 @@ def test_a_file_is_brought_to_green_and_back(
     settled()
     weights.choose_target("digits")
     settled()
-    assert weights.diff.coverage.headline == "0 % of parameters would load"
+    assert weights.diff.coverage.headline == "0 % of elements would load"
     assert weights.diff.banner.text.startswith("Nothing would be loaded")
     weights.diff.rules.add_draft(RuleDraft(r"^module\.", ""))
     settled()
@@ -65,7 +65,7 @@ def test_a_file_is_brought_to_green_and_back(
     weights.diff.rules._layout_picked("pytorch-to-ruda")
     settled()
     assert counts(weights) == {"applied": 16}
-    assert weights.diff.coverage.headline == "100 % of parameters would load"
+    assert weights.diff.coverage.headline == "100 % of elements would load"
     assert weights.diff.banner.text == ""
     window.book.run("edit.undo")
     settled()

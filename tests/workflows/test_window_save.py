@@ -203,7 +203,7 @@ def test_a_file_that_was_saved_over_is_shown_as_it_is_now(
     assert fresh is not None
     assert fresh.recipe.is_identity
     assert "norm1.gamma" in fresh.index
-    assert weights.diff.coverage.headline == "100 % of parameters would load"
+    assert weights.diff.coverage.headline == "100 % of elements would load"
     assert not window.context.session.dirty
 
 

@@ -5,6 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ruda.session.language import tr
+from ruda.store import share_text
+
+__all__ = [
+    "count_text",
+    "counted",
+    "keeping_text",
+    "listed",
+    "number_text",
+    "shape_text",
+    "shapes_text",
+    "share_text",
+    "size_text",
+]
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
@@ -46,15 +59,6 @@ def shapes_text(shapes: Iterable[Sequence[int]]) -> str:
         return tr("various")
     axes = [(min(axis), max(axis)) for axis in zip(*distinct, strict=True)]
     return "[" + ", ".join(str(low) if low == high else f"{low}…{high}" for low, high in axes) + "]"
-
-
-def share_text(part: int, whole: int) -> str:
-    """``96.1 %``; 100 only when all, 0 only when none, so that no tensor vanishes by rounding."""
-    if whole == 0 or part == whole:
-        return "100 %"
-    if part == 0:
-        return "0 %"
-    return f"{min(max(100 * part / whole, 0.1), 99.9):.1f} %"
 
 
 def keeping_text(count: int) -> str:

@@ -105,6 +105,7 @@ if TYPE_CHECKING:
     from ruda.store.row_list import RowList, RowsAt
     from ruda.store.select import PathFilter
     from ruda.store.sharding import parse_size
+    from ruda.store.shares import share_text
     from ruda.store.snapshot import ArraySource, Origin, TensorSnapshot, TensorSource
     from ruda.store.special import Gpt2ToRuda, RopeOrder, RudaToGpt2, TiedHead
     from ruda.store.stores import PytorchStore, RudapackStore, SafetensorsStore, StoreOptions
@@ -246,6 +247,7 @@ __all__ = [
     "replace_file",
     "require_report_name",
     "save",
+    "share_text",
     "suggest",
     "to_sarif",
     "with_absolute_files",
@@ -422,6 +424,7 @@ __getattr__, __dir__ = lazy_door(
         "row_list": ("RowList", "RowsAt"),
         "select": ("PathFilter",),
         "sharding": ("parse_size",),
+        "shares": ("share_text",),
         "snapshot": (
             "ArraySource",
             "Origin",

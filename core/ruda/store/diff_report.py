@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,19 +12,22 @@ from typing import Any, NamedTuple
 
 from ruda.store.diff_rows import Cause, DiffRow, Status, fold
 from ruda.store.row_list import RowList, RowsAt
+from ruda.store.shares import share_text
 
 
 class Coverage(NamedTuple):
-    """How much of the target is filled, in tensors and in parameters (elements)."""
+    """How much of the target is filled, in tensors (its parameters) and in their elements."""
 
     tensors: int
     tensors_total: int
     params: int
+    """Elements of the tensors that are filled."""
     params_total: int
+    """Elements of all tensors of the target."""
 
     @property
     def share(self) -> float:
-        """Share of the parameters, 0.0 to 1.0; 1.0 for a target without any."""
+        """Share of the elements, 0.0 to 1.0; 1.0 for a target without any."""
         return 1.0 if self.params_total == 0 else self.params / self.params_total
 
 
@@ -87,8 +89,7 @@ class DiffReport:
         cover = self.coverage
         lines = [
             f"{self.source_name} onto {self.target_name}",
-            # Cut, not rounded: 100 % is said only of all of them.
-            f"{math.floor(cover.share * 1000) / 10} % of parameters would load, "
+            f"{share_text(cover.params, cover.params_total)} of elements would load, "
             f"{cover.tensors} of {cover.tensors_total} tensors",
             "   ".join(f"{status.value} {count}" for status, count in self.counts.items()),
         ]

@@ -10,7 +10,6 @@ import csv
 import html
 import io
 import json
-import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,6 +20,7 @@ from ruda.errors import SettingError
 from ruda.store._sibling import replace_file
 from ruda.store.diff_report import DiffReport
 from ruda.store.diff_rows import DiffRow, Status
+from ruda.store.shares import share_text
 
 SHAPES = MappingProxyType(
     {
@@ -190,9 +190,8 @@ def _title(report: DiffReport) -> str:
 
 def _coverage(report: DiffReport) -> str:
     found = report.coverage
-    # Cut, not rounded: 100 % is said only of all of them.
-    share = math.floor(found.share * 1000) / 10
-    return f"{share} % of parameters would load, {found.tensors} of {found.tensors_total} tensors"
+    share = share_text(found.params, found.params_total)
+    return f"{share} of elements would load, {found.tensors} of {found.tensors_total} tensors"
 
 
 _FORMS: Mapping[str, Callable[[DiffReport], str]] = MappingProxyType(

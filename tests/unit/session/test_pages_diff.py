@@ -39,7 +39,7 @@ def shown(page):
 
 def test_the_page_says_it_in_a_sentence(mixed):
     page = diff_page(mixed)
-    assert page.headline == "58.8 % of parameters would load"
+    assert page.headline == "58.8 % of elements would load"
     assert page.summary == (
         "2 of 5 model tensors · 1 keeps its initial value · 1 cannot be applied · 1 left out"
     )

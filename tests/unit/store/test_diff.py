@@ -383,7 +383,7 @@ def test_a_printed_report_says_counts_problems_and_steps() -> None:
     report = diff(source, Head(), recipe=recipe)
     assert str(report).splitlines() == [
         "memory onto Head",
-        "75.0 % of parameters would load, 1 of 2 tensors",
+        "75.0 % of elements would load, 1 of 2 tensors",
         "applied 1   skipped 0   missing 1   unused 1   error 0",
         "  missing  fc.bias: nothing in the source; the target keeps its initial value",
         "  unused   extra: in the source, wanted by nobody",

@@ -43,7 +43,7 @@ class Banner:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A piece of the coverage bar: the parameters of the target that have one status."""
+    """A piece of the coverage bar: the elements of the target that have one status."""
 
     status: Status
     params: int
@@ -58,7 +58,7 @@ class DiffPage:
     target: str
     facts: str
     coverage: float
-    """Share of the target's parameters that would load, 0 to 1."""
+    """Share of the target's elements that would load, 0 to 1."""
     headline: str
     summary: str
     chips: tuple[Chip, ...]
@@ -129,10 +129,10 @@ def _found(
 
 
 def diff_headline(report: DiffReport) -> str:
-    """``96.1 % of parameters would load``."""
+    """``96.1 % of elements would load``."""
     coverage = report.coverage
     return tr(
-        "{params} of parameters would load",
+        "{params} of elements would load",
         params=share_text(coverage.params, coverage.params_total),
     )
 
