@@ -18,10 +18,14 @@ from ruda.store.remap import Collision
 from ruda.store.snapshot import TensorSnapshot, kind_of
 from ruda.tensor import Kind
 
-HARMLESS = frozenset({"num_batches_tracked"})
-"""Last segments of keys that PyTorch writes and no model needs."""
+HARMLESS = frozenset({"num_batches_tracked", "position_ids", "inv_freq", "masked_bias"})
+"""Last segments of keys that PyTorch writes and no model needs: counters, and tables that are
+computed."""
 
-HARMLESS_ENDS = tuple(HARMLESS)
+_MASK = "attn.bias"
+"""End of the key of GPT-2's causal masks, which are (1, 1, time, time)."""
+
+HARMLESS_ENDS = (*HARMLESS, _MASK)
 """What the key of such a tensor ends with; not every key that does is one (``is_harmless``)."""
 
 
@@ -158,10 +162,13 @@ class Judge:
         if clash is not None:
             fact = collision_fact(clash)
             return DiffRow(Status.UNUSED, Cause.COLLISION, snapshot, snapshot, detail=fact)
-        cause = Cause.HARMLESS if is_harmless(name) else Cause.NO_TARGET
+        cause = Cause.HARMLESS if is_harmless(name, snapshot.shape) else Cause.NO_TARGET
         return DiffRow(Status.UNUSED, cause, snapshot, adapted)
 
 
-def is_harmless(key: str) -> bool:
-    """True for the key of a tensor that no model needs."""
-    return key.rpartition(".")[2] in HARMLESS
+def is_harmless(key: str, shape: tuple[int, ...]) -> bool:
+    """True for the key and shape of a tensor that no model needs."""
+    if key.rpartition(".")[2] in HARMLESS:
+        return True
+    is_mask = len(shape) == 4 and shape[:2] == (1, 1) and shape[2] == shape[3]
+    return is_mask and (key == _MASK or key.endswith(f".{_MASK}"))

@@ -35,7 +35,8 @@ class Cause(Enum):
     NO_SOURCE = "no source"
     NO_TARGET = "no target"
     HARMLESS = "harmless"
-    """Unused, and no model of Ruda's wants it: a counter of PyTorch's training, for one."""
+    """Unused, and no model of Ruda's wants it: a counter of PyTorch's training, or a table that is
+    computed."""
     COLLISION = "collision"
     SHAPE = "shape"
     DTYPE = "dtype"
@@ -288,7 +289,7 @@ _SENTENCES = {
     Cause.DECISION: "left out by your decision",
     Cause.NO_SOURCE: "nothing in the source; the target keeps its initial value",
     Cause.NO_TARGET: "in the source, wanted by nobody",
-    Cause.HARMLESS: "a counter of PyTorch's training that no model needs: harmless",
+    Cause.HARMLESS: "a counter or a computed table of PyTorch's that no model needs: harmless",
     Cause.COLLISION: "two source tensors would become one",
     Cause.SHAPE: "the shapes differ",
     Cause.DTYPE: "the element types differ",

@@ -23,6 +23,7 @@ from ruda.store.diff_match import (
 from ruda.store.diff_report import DiffReport, Hint
 from ruda.store.diff_rows import Cause, DiffRow, Status
 from ruda.store.index import TensorIndex
+from ruda.store.naming import naming_notes, recognised
 from ruda.store.nearest import NearestKeys, probe_prefixes
 from ruda.store.recipe import Recipe
 from ruda.store.row_list import RowKind, RowList
@@ -165,7 +166,9 @@ class _Diff:
         for at, (place, name) in enumerate(self.alone, len(self.params)):
             if not at % CHECK_EVERY:
                 monitor.check()
-            harmless = name.endswith(HARMLESS_ENDS) and is_harmless(name)
+            harmless = name.endswith(HARMLESS_ENDS) and is_harmless(
+                name, self._snapshot(place).shape
+            )
             code: object = numbers[place] * 4 + 2 * (keys[place] != name) + harmless
             if skips:
                 containers = self._snapshot(place).containers
@@ -259,7 +262,8 @@ class _Diff:
         if hints and hints[0].matches >= len(missing) and not turned:
             return tuple(hints)  # an adapter could not match more
         best = Hint("adapt", "", 0)
-        for name in adapter_names():
+        by_name = () if self.recipe.adapt else recognised(self.matching.names.keys())
+        for name in (*by_name, *adapter_names()):
             if name not in self.recipe.adapt and not self._has_reverse(name):
                 others = OtherNames(adapter_named(name))
                 some = [found for known, found in groups.items() if others.knows(*known)]
@@ -285,7 +289,7 @@ class _Diff:
         return adapter_named(name).reverse().name in self.recipe.adapt
 
     def notes(self) -> tuple[str, ...]:
-        """What of the recipe had no effect on anything here."""
+        """What of the recipe had no effect on anything here, and what no tensor says."""
         found: list[str] = []
         select, skipped = self.recipe.select, self.judge.skipped_keys
         causes = {kind.cause for kind in self.known}
@@ -308,6 +312,7 @@ class _Diff:
                 for name in sorted(self.recipe.cast.keep)
                 if name not in kinds
             ]
+        found += naming_notes(self.recipe.adapt)
         return tuple(found)
 
     def _idle_blocks(self) -> Iterable[str]:

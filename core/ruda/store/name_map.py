@@ -112,6 +112,8 @@ class NameMap:
     """Keys (layer 0, no prefix) that a file of this family has, all of them, and others lack."""
     prefixes: tuple[str, ...] = ("",)
     """What may stand before the keys of the body; the first is written where nothing is said."""
+    note: str = ""
+    """What the results depend on and no tensor says, in a sentence."""
     rules: tuple[Rule, ...] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -13,6 +13,8 @@ from functools import cache
 
 from ruda.store.name_map import NameMap, Row
 
+_HEADS = "no tensor says the number of heads: see config.json"
+
 
 def _bert() -> NameMap:
     layer, there = "encoder.layers.*", "encoder.layer.*"
@@ -42,6 +44,7 @@ def _bert() -> NameMap:
             "encoder.layer.0.attention.self.query.weight",
         ),
         ("", "bert."),
+        note=_HEADS,
     )
 
 
@@ -68,6 +71,7 @@ def _gpt2() -> NameMap:
         ),
         ("wte.weight", "wpe.weight", "h.0.attn.c_attn.weight", "h.0.mlp.c_fc.weight"),
         ("", "transformer."),
+        note=_HEADS,
     )
 
 
@@ -100,6 +104,8 @@ def _llama() -> NameMap:
             "layers.0.post_attention_layernorm.weight",
         ),
         ("model.", ""),
+        note="no tensor says the base and scaling of rotary positions and the norms' epsilon: "
+        "see rope_theta, rope_scaling (which is not computed) and rms_norm_eps in config.json",
     )
 
 
@@ -202,6 +208,7 @@ def _hf_mobilenet() -> NameMap:
         (*_mobile_rows(steps), Row("classifier.1", "classifier", "Linear", outside=True)),
         ("conv_stem.first_conv.convolution.weight", "layer.0.expand_1x1.convolution.weight"),
         ("mobilenet_v2.", ""),
+        note="results are Hugging Face's with the settings eps=3 tf=1",
     )
 
 
@@ -255,6 +262,7 @@ def _hf_vit() -> NameMap:
         ),
         ("embeddings.cls_token", "embeddings.patch_embeddings.projection.weight"),
         ("vit.", ""),
+        note=f"results are Hugging Face's with the setting eps=12; {_HEADS}",
     )
 
 
@@ -280,6 +288,7 @@ def _timm_vit() -> NameMap:
             Row("head", "head", "Linear"),
         ),
         ("cls_token", "pos_embed", "patch_embed.proj.weight", "blocks.0.attn.qkv.weight"),
+        note="no tensor says the number of heads: 3 for a width of 192, 6 for 384, 12 for 768",
     )
 
 
@@ -319,6 +328,7 @@ def _torchvision_vit() -> NameMap:
             "conv_proj.weight",
             "encoder.layers.encoder_layer_0.self_attention.in_proj_weight",
         ),
+        note="no tensor says the number of heads: 12 for a width of 768, 16 for 1024 and 1280",
     )
 
 

@@ -8,7 +8,7 @@ the table does not know is adapted as PyTorch's. After a colon may stand the pre
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -225,6 +225,31 @@ NAME_FORMS = tuple(form for name in NAME_MAPS for form in (f"{name}-to-ruda", f"
 """How the adapters are named in a recipe."""
 
 
+def require_alone(adapters: Sequence[str | ModuleAdapter]) -> None:
+    """Raises RecipeError for a name map beside another adapter that turns matrices.
+
+    It does what PyTorch's adapter does, and a square matrix that is turned twice looks right.
+    """
+    maps: list[str] = []
+    turning: list[str] = []
+    for each in adapters:
+        name = each if isinstance(each, str) else each.name
+        known = naming_named(each) if isinstance(each, str) else each
+        if isinstance(known, NamesToRuda | RudaToNames):
+            maps.append(name)
+        elif name.startswith("rope-") or name in _TURNING:
+            turning.append(name)
+    other = [*maps[1:], *turning]
+    if maps and other:
+        raise RecipeError(
+            f"{maps[0]!r} turns matrices, and so does {other[0]!r}: take one of them",
+            step="adapt",
+        )
+
+
+_TURNING = frozenset({"pytorch-to-ruda", "ruda-to-pytorch", "gpt2-to-ruda", "ruda-to-gpt2"})
+
+
 def naming_named(name: str) -> ModuleAdapter | None:
     """The adapter of this name, or None. Raises RecipeError for options it does not have."""
     kind, *options = name.split(":")
@@ -263,7 +288,15 @@ def recognised(keys: Collection[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def naming_notes(adapters: Iterable[object]) -> Iterator[str]:
+    """What results depend on and no tensor says, for every name map among the adapters."""
+    for adapter in adapters:
+        found = naming_named(adapter) if isinstance(adapter, str) else adapter
+        if isinstance(found, NamesToRuda) and found.map.note:
+            yield f"{found.name}: {found.map.note}"
+
+
 def title_of(adapter: str) -> str | None:
     """Whose names an adapter is about, for sentences; None for adapters that are no name map."""
     found = naming_named(adapter)
-    return found.map.title if isinstance(found, _Named) else None
+    return found.map.title if isinstance(found, NamesToRuda | RudaToNames) else None

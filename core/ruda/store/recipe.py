@@ -20,6 +20,7 @@ from ruda.store.decided import Choice, DecidedCast
 from ruda.store.decisions import Action, Change, Decision, Take, require_compatible
 from ruda.store.half import CAST_TARGETS, HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter
 from ruda.store.merging import require_merge
+from ruda.store.naming import require_alone
 from ruda.store.patterns import compile_pattern, guard
 from ruda.store.remap import KeyRemapper, RemapRule
 from ruda.store.select import PathFilter
@@ -171,6 +172,7 @@ class Recipe:
         for entry in self.adapt:
             if isinstance(entry, str):
                 adapter_named(entry)
+        require_alone(self.adapt)
         require_compatible(self.decide)
         for name in self.merge:
             require_merge(name)

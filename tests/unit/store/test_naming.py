@@ -327,3 +327,59 @@ def test_columns_that_do_not_divide_are_an_error_row() -> None:
     errors = report.of(Status.ERROR)
     assert [row.key.split(".")[4] for row in errors] == ["query", "key", "value"]
     assert all("[4, 11] does not divide into 3 blocks of columns" in row.reason for row in errors)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_a_diff_without_a_recipe_hints_at_the_adapter(name: str) -> None:
+    model = model_for(name)
+    report = diff(file_for(name, model), model)
+    assert (report.hints[0].kind, report.hints[0].value) == ("adapt", f"{name}-to-ruda")
+    taken = len(diff(file_for(name, model), model, recipe=Recipe(adapt=(f"{name}-to-ruda",))).rows)
+    alike = len(report.of(Status.APPLIED)) + len(report.of(Status.ERROR))
+    assert report.hints[0].matches >= taken - alike
+    noted = diff(file_for(name, model), model, recipe=Recipe(adapt=(f"{name}-to-ruda",))).notes
+    expected = name_map(name).note
+    assert noted == ((f"{name}-to-ruda: {expected}",) if expected else ())
+
+
+COMPUTED = [
+    pytest.param("embeddings.position_ids", (1, 5), True, id="positions"),
+    pytest.param("h.0.attn.bias", (1, 1, 5, 5), True, id="mask"),
+    pytest.param("h.0.attn.masked_bias", (), True, id="value of a mask"),
+    pytest.param("model.rotary_emb.inv_freq", (3,), True, id="frequencies"),
+    pytest.param("h.0.attn.bias", (5,), False, id="a bias"),
+    pytest.param("h.0.cross_attn.bias", (1, 1, 5, 5), False, id="another name"),
+]
+
+
+@pytest.mark.parametrize(("key", "shape", "is_harmless"), COMPUTED)
+def test_computed_tables_are_not_missed(key, shape, is_harmless) -> None:
+    model = model_for("hf-bert")
+    source = file_for("hf-bert", model)
+    extra = TensorSnapshot.from_array(key, np.zeros(shape, np.float32))
+    report = diff(
+        TensorIndex.of([*source.values(), extra], format="x"),
+        model,
+        recipe=Recipe(adapt=("hf-bert-to-ruda",)),
+    )
+    assert report.is_complete
+    assert report.is_clean is is_harmless
+    (row,) = report.of(Status.UNUSED)
+    assert ("harmless" in row.reason) is is_harmless
+
+
+@pytest.mark.parametrize(
+    "other", ["pytorch-to-ruda", "hf-vit-to-ruda", "gpt2-to-ruda", "rope-to-pairs:4"]
+)
+def test_nothing_is_turned_twice(other: str) -> None:
+    message = f"'hf-bert-to-ruda' turns matrices, and so does '{other}': take one of them"
+    with pytest.raises(RecipeError, match=message):
+        Recipe(
+            adapt=(other, "hf-bert-to-ruda") if "vit" not in other else ("hf-bert-to-ruda", other)
+        )
+
+
+def test_a_tied_head_may_stand_beside_a_map() -> None:
+    assert Recipe(adapt=("hf-bert-to-ruda", "tied-head")).adapter().name == (
+        "hf-bert-to-ruda then tied-head"
+    )
