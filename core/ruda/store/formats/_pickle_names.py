@@ -36,7 +36,8 @@ _ACTING = frozenset(
     paramiko fabric tempfile fileinput glob io _io gc inspect site sysconfig platform resource
     faulthandler operator _operator types weakref atexit linecache tokenize ast symtable
     compileall py_compile bz2 gzip lzma tarfile zipfile mmap fcntl select selectors
-    socketserver wsgiref cgi cgitb crypt spwd nis syslog winreg _winapi msvcrt winsound
+    socketserver wsgiref cgi cgitb crypt spwd nis syslog winreg _winapi msvcrt winsound logging
+    mailbox rlcompleter readline pyclbr
     """.split()  # noqa: SIM905 - a table of words
 )
 """Packages whose names have no business in a weight file, whatever is asked of them."""
@@ -44,7 +45,7 @@ _ACTING = frozenset(
 _ACTING_INSIDE = frozenset(
     """
     os posix nt subprocess sys builtins __builtins__ __builtin__ importlib ctypes runpy shutil
-    socket pty
+    socket pty PyTorchFileReader PyTorchFileWriter PackageImporter NpzFile DataSource
     """.split()  # noqa: SIM905 - a table of words
 )
 """The same, where they are reached through another package: ``torch.serialization.os.system``."""
@@ -64,6 +65,7 @@ _HARMLESS = frozenset(
         "collections": "OrderedDict defaultdict Counter deque namedtuple",
         "datetime": "datetime date time timedelta timezone",
         "functools": "partial",
+        "logging": "getLogger Logger RootLogger",
         "numpy": "dtype ndarray",
         "numpy.core.multiarray": "_reconstruct scalar",
         "numpy._core.multiarray": "_reconstruct scalar",

@@ -26,6 +26,11 @@ from ruda.store.formats._pickle_values import PLAIN, Opaque, Rebuild, Table
 MAX_WORK = 40_000_000
 """Instructions and copied items that one pickle may take; a million tensors need so many."""
 CHECK_EVERY = 1 << 14
+FREE_COPIES = 16 << 20
+ITEM_BYTES = 64
+"""What an item of a copied container takes; a pickle needs at least one byte to write it."""
+TEXT_WEIGHT = 16
+"""Letters and bytes count this much of it: they take in memory what they take in the pickle."""
 MARK = object()
 _NEW = frozenset(("copyreg._reconstructor", "copyreg.__newobj__", "copyreg.__newobj_ex__"))
 _SCALARS = (str, int, float, bool, bytes, type(None), GlobalName)
@@ -66,6 +71,7 @@ class PickleStack:
         self.at = at
         self.base = base
         self.work = 0
+        self._copied = 0
         self.foreign: dict[str, int] = {}
         """Names that mean nothing here, with the place of their first use."""
         self._start = at
@@ -211,23 +217,33 @@ class PickleStack:
             self._bad(f"{func.full} is called with a {type(args).__name__}, expected a tuple")
         rebuild = self._rebuild.get(func.full)
         if rebuild is not None:
-            for value in args[:2]:
-                if isinstance(value, (list, dict, tuple)):
-                    self.charge(len(value))
-                elif isinstance(value, (str, bytes)):
-                    self.charge(len(value) >> 6)
+            self._charge_copies(args[:2])
             try:
                 with self._placed():
                     return rebuild(args)
             except FormatError:
                 raise
-            except (ValueError, TypeError, LookupError):
+            except (ValueError, TypeError, LookupError, ArithmeticError):
                 self._bad(f"{func.full} is called with unexpected values")
         if func.full in _NEW and args:
             return self.new(args[0], args[1:])
         if not may_be_called(func):
             self.refuse(func.full)
         return Opaque(func.full, args)
+
+    def _charge_copies(self, values: tuple[Any, ...]) -> None:
+        """Count what a call may copy of its arguments: an honest pickle copies each part once."""
+        for value in values:
+            if isinstance(value, (list, dict, tuple)):
+                self.charge(len(value))
+                self._copied += ITEM_BYTES * len(value)
+            elif isinstance(value, (str, bytes)):
+                self._copied += TEXT_WEIGHT * len(value)
+        if self._copied > FREE_COPIES + ITEM_BYTES * len(self.raw):
+            raise UnsupportedContentError(
+                "the pickle copies its own parts again and again; it would only fill the memory",
+                offset=self.base + self.at,
+            )
 
     def new(self, cls: Any, args: Any) -> Any:
         """An inert object of a class; a plain container where the class is one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -19,6 +19,7 @@ Array = np.ndarray[Any, Any]
 
 PER_TENSOR = "per_tensor_affine"
 PER_CHANNEL = ("per_channel_affine", "per_channel_affine_float_qparams")
+_I64_END = 1 << 63
 _NUMBERS = {DType.QINT8: "<i1", DType.QUINT8: "<u1", DType.QINT32: "<i4"}
 
 
@@ -89,7 +90,7 @@ def quantizer(params: Any, shape: tuple[int, ...], tensor: type[Any]) -> Quantiz
     name = str(getattr(params[0], "name", params[0]))
     if name == PER_TENSOR:
         scale, zero = params[1:] if len(params) == 3 else (None, None)
-        if not isinstance(scale, (float, int)) or type(zero) is not int:
+        if not _is_number(scale) or type(zero) is not int or not _is_number(zero):
             raise HeaderError("the scale or the zero point of a tensor is no number")
         return Quantizer(name, float(scale), zero)
     if name not in PER_CHANNEL or len(params) != 4:
@@ -109,9 +110,14 @@ def quantizer(params: Any, shape: tuple[int, ...], tensor: type[Any]) -> Quantiz
 
 
 def _count(part: Any) -> tuple[int, ...] | None:
-    if isinstance(part, list) and all(type(n) in (int, float) for n in part):
+    if isinstance(part, list) and all(_is_number(n) for n in part):
         return (len(part),)
     return None
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    """True for a float, and for a whole number that fits into 64 bits."""
+    return type(value) is float or (type(value) is int and -_I64_END <= value < _I64_END)
 
 
 def _plain(part: Any) -> Any:

@@ -28,6 +28,8 @@ _LABELS = frozenset(
     ("torch.device", "torch.Tensor", f"torch.{PER_TENSOR}", *(f"torch.{n}" for n in PER_CHANNEL))
 )
 _UNTYPED = ("torch.storage.UntypedStorage", "torch.UntypedStorage", "torch.cuda.UntypedStorage")
+_OF_CLASS = ("torch._tensor._rebuild_from_type", "torch._tensor._rebuild_from_type_v2")
+"""Calls that call another; PyTorch never puts one into the other."""
 _U63_END = 1 << 63
 
 
@@ -80,8 +82,7 @@ class TorchBuilder:
             "torch.nn.parameter.Parameter": _first_tensor,
             "torch.nn.parameter.Buffer": _first_tensor,
             "torch._utils._rebuild_device_tensor_from_cpu_tensor": _first_tensor,
-            "torch._tensor._rebuild_from_type": self._from_type,
-            "torch._tensor._rebuild_from_type_v2": self._from_type,
+            **dict.fromkeys(_OF_CLASS, self._from_type),
             "torch._utils._rebuild_meta_tensor_no_storage": self._meta,
             "torch.serialization._get_layout": lambda args: str(args[0]),
             "torch._utils._rebuild_sparse_tensor": self._sparse,
@@ -163,6 +164,8 @@ class TorchBuilder:
         func, _, inner = args[:3]
         if self.machine is None:
             raise HeaderError("a tensor of a class is rebuilt outside a pickle")
+        if isinstance(func, GlobalName) and func.full in _OF_CLASS:
+            raise HeaderError("a tensor of a class is rebuilt from another one")
         made = self.machine.call(func, inner)
         if isinstance(made, Opaque) and len(args) > 3:
             self.machine.build(made, args[3])

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ruda.errors import OffsetError
+from ruda.store.format import located
 from ruda.store.formats._torch_refs import SparseRef
 from ruda.store.formats._torch_source import ViewSource
+from ruda.store.uri import Place
 
 Array = np.ndarray[Any, Any]
 
@@ -23,6 +25,7 @@ class SparseSource:
     rows: ViewSource
     columns: ViewSource | None
     values: ViewSource
+    path: Place
 
     @property
     def peak_bytes(self) -> int:
@@ -32,10 +35,11 @@ class SparseSource:
 
     def read(self) -> Array:
         """All values, dense. Raises OffsetError for a place outside the shape."""
-        rows, values = self.rows.read(), self.values.read()
-        if self.columns is None:
-            return self._coordinates(rows, values)
-        return self._compressed(rows, self.columns.read(), values)
+        with located(self.path):
+            rows, values = self.rows.read(), self.values.read()
+            if self.columns is None:
+                return self._coordinates(rows, values)
+            return self._compressed(rows, self.columns.read(), values)
 
     def _coordinates(self, places: Array, values: Array) -> Array:
         shape = self.ref.shape
@@ -92,4 +96,8 @@ def _add(dense: Array, places: tuple[Array, ...], values: Array, shape: tuple[in
     for axis, place in enumerate(places):
         if place.size and not (place.min() >= 0 and place.max() < shape[axis]):
             raise OffsetError(f"a sparse tensor has a value outside its shape {list(shape)}")
-    np.add.at(dense, places, values)
+    if places:
+        np.add.at(dense, places, values)
+    else:  # no sparse axes: every stored value is one of the whole tensor
+        for value in values:
+            np.add(dense, value, out=dense)

@@ -10,7 +10,6 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from ruda.errors import (
     ChecksumError,
@@ -27,6 +26,9 @@ MAX_MEMBERS = 4_000_000
 STORED, DEFLATED = 0, 8
 MAX_RATIO = 1032
 """What deflate can reach; a member that claims more is lying."""
+FREE_BYTES = 16 << 20
+MAX_WHOLE_RATIO = 100
+"""How far a member that is read whole may inflate beyond FREE_BYTES; honest pickles reach 20."""
 _LOCAL = struct.Struct("<4sHHHHHIIIHH")
 _CENTRAL = struct.Struct("<4sHHHHHHIIIHHHHHII")
 _END = struct.Struct("<4sHHHHIIH")
@@ -71,11 +73,18 @@ class ZipDirectory:
     def read(self, member: Member, limit: int) -> bytes:
         """All bytes of a member, checked against its checksum.
 
-        Raises UnsupportedContentError above ``limit`` bytes, ChecksumError on a mismatch.
+        Raises UnsupportedContentError above ``limit`` bytes or for a bomb, ChecksumError on a
+        mismatch.
         """
         if member.size > limit:
             raise UnsupportedContentError(
                 f"{member.name} has {member.size} bytes, the limit is {limit}", offset=member.offset
+            )
+        if member.size > max(FREE_BYTES, member.packed * MAX_WHOLE_RATIO):
+            raise UnsupportedContentError(
+                f"{member.name} would inflate from {member.packed} to {member.size} bytes, more "
+                f"than {MAX_WHOLE_RATIO} times; it would only fill the memory",
+                offset=member.offset,
             )
         whole = b"".join(bytes(piece) for piece in self.stream(member, 1 << 20))
         self.check(member, zlib.crc32(whole))
@@ -128,8 +137,9 @@ def inflated(raw: Iterator[memoryview], member: Member, size: int) -> Iterator[m
     """
     machine = zlib.decompressobj(-15)
     made = 0
-    for rest in _then_flush(raw, machine):
-        while len(rest):
+    for piece in raw:
+        rest: bytes | memoryview = piece
+        while made <= member.size:
             try:
                 out = machine.decompress(rest, size)
             except zlib.error as error:
@@ -137,11 +147,11 @@ def inflated(raw: Iterator[memoryview], member: Member, size: int) -> Iterator[m
                     f"{member.name} cannot be inflated: {error}", offset=member.offset
                 ) from None
             made += len(out)
-            if made > member.size:
-                break
-            if out:
+            if out and made <= member.size:
                 yield memoryview(out)
             rest = machine.unconsumed_tail
+            if not rest and len(out) < size:
+                break  # a full piece may not be all that this input becomes
         if made > member.size or machine.eof:
             break
     if made != member.size or not machine.eof:
@@ -150,12 +160,6 @@ def inflated(raw: Iterator[memoryview], member: Member, size: int) -> Iterator[m
             f"{member.name} inflates to {what} the {member.size} bytes that it states",
             offset=member.offset,
         )
-
-
-def _then_flush(raw: Iterator[memoryview], machine: Any) -> Iterator[bytes | memoryview]:
-    yield from raw
-    while not machine.eof and machine.unconsumed_tail:
-        yield machine.unconsumed_tail
 
 
 def _find_directory(file: ByteFile) -> tuple[int, int, int]:

@@ -207,7 +207,7 @@ def _index(found: Checkpoint, file: ByteFile, name: str) -> TensorIndex:
     tree = walk.run(found.root)
     extra: dict[str, Any] = {"container": found.container, **found.facts}
     return TensorIndex.of(
-        _snapshots(walk.tensors, found),
+        _snapshots(walk.tensors, found, file.path),
         format=name,
         path=file.path,
         notes=tuple(dict.fromkeys((*found.notes, *walk.notes))),
@@ -219,13 +219,13 @@ def _index(found: Checkpoint, file: ByteFile, name: str) -> TensorIndex:
 
 
 def _snapshots(
-    tensors: list[tuple[str, TensorRef | SparseRef]], found: Checkpoint
+    tensors: list[tuple[str, TensorRef | SparseRef]], found: Checkpoint, path: Place
 ) -> list[TensorSnapshot]:
     owners = Owners()
     made: list[TensorSnapshot] = []
     for key, ref in tensors:
         if isinstance(ref, SparseRef):
-            made.append(_sparse(key, ref, found))
+            made.append(_sparse(key, ref, found, path))
             continue
         source = source_of(key, ref, found)
         made.append(
@@ -267,10 +267,10 @@ def scheme_of(key: str, ref: TensorRef, found: Checkpoint) -> TorchQuantized | N
     )
 
 
-def _sparse(key: str, ref: SparseRef, found: Checkpoint) -> TensorSnapshot:
+def _sparse(key: str, ref: SparseRef, found: Checkpoint, path: Place) -> TensorSnapshot:
     columns = None if ref.columns is None else source_of(key, ref.columns, found)
     source = SparseSource(
-        ref, source_of(key, ref.rows, found), columns, source_of(key, ref.values, found)
+        ref, source_of(key, ref.rows, found), columns, source_of(key, ref.values, found), path
     )
     return TensorSnapshot(
         key=key, dtype=ref.dtype, shape=ref.shape, nbytes=ref.nbytes, source=source
