@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QFrame, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QFrame,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from ruda.models import architectures
 from ruda.session import tr
@@ -30,6 +37,9 @@ class _Model(QAbstractButton):
 
     def sizeHint(self) -> QSize:
         return QSize(400, 52)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(200, 52)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -69,12 +79,28 @@ class TargetChooser(QWidget):
         note = label(tr("Names, shapes and types are compared; no values are read."), role="dim")
         note.setContentsMargins(Space.M, 0, 0, Space.S)
         inner.addWidget(note)
+        inner.addWidget(self._models())
+        column.addWidget(card)
+
+    def _models(self) -> QScrollArea:
+        rows = QWidget()
+        column = QVBoxLayout(rows)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
         for architecture in architectures():
             row = _Model(architecture.name, architecture.title, architecture.summary)
             row.clicked.connect(self._clicked)
-            inner.addWidget(row)
-        column.addWidget(card)
+            column.addWidget(row)
         column.addStretch(1)
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.viewport().setAutoFillBackground(False)
+        area.setWidget(rows)
+        rows.setAutoFillBackground(False)  # setWidget switches it on
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the rows have it
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        return area
 
     def _clicked(self) -> None:
         row = self.sender()
