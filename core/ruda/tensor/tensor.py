@@ -14,9 +14,10 @@ from ruda.tensor.data import Nested, TensorData
 from ruda.tensor.device import HostDevice
 from ruda.tensor.distribution import Distribution
 from ruda.tensor.dtype import DType
+from ruda.tensor.methods.activating import Activating
 from ruda.tensor.methods.arithmetic import Elementwise, Operators
 from ruda.tensor.methods.indexing import Indexing
-from ruda.tensor.methods.linear import Activating, Linear
+from ruda.tensor.methods.linear import Linear
 from ruda.tensor.methods.reducing import Ordering, Reducing
 from ruda.tensor.methods.shaping import Shaping
 from ruda.tensor.operations import shaping

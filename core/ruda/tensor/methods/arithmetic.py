@@ -135,7 +135,7 @@ class Elementwise(Held):
         return self._new(elementwise.reciprocal(self._array))
 
     def square(self) -> Self:
-        """X · x."""
+        """Square, x · x."""
         return self._new(elementwise.square(self._array))
 
     def sqrt(self) -> Self:
@@ -143,7 +143,7 @@ class Elementwise(Held):
         return self._new(elementwise.sqrt(self._array))
 
     def exp(self) -> Self:
-        """E to the power x."""
+        """Exponential, e to the power x."""
         return self._new(elementwise.exp(self._array))
 
     def expm1(self) -> Self:

@@ -1,11 +1,11 @@
-"""Products and norms on the last axes, and activations."""
+"""Products and norms on the last axes."""
 
 from __future__ import annotations
 
 from typing import Self
 
 from ruda.tensor.methods.held import Held, tensor_array
-from ruda.tensor.operations import activations, linear
+from ruda.tensor.operations import linear, shaping
 
 
 class Linear(Held):
@@ -56,28 +56,6 @@ class Linear(Held):
 
     def cosine_similarity(self, other: Self, axis: int = -1, *, eps: float = 1e-8) -> Self:
         """x·y / (|x|·|y|) along an axis, with each norm at least ``eps``."""
-        first = self.vector_normalize(2.0, axis, eps=eps)
-        return first.dot(
-            self._new(tensor_array("cosine_similarity", other)).vector_normalize(
-                2.0, axis, eps=eps
-            ),
-            axis,
-        )
-
-
-class Activating(Held):
-    """Activations of floats."""
-
-    __slots__ = ()
-
-    def relu(self) -> Self:
-        """Negative values become 0; NaN stays NaN."""
-        return self._new(activations.relu(self._array))
-
-    def softmax(self, axis: int = -1) -> Self:
-        """exp(x) / Σ exp(x) along an axis."""
-        return self._new(activations.softmax(self._array, axis))
-
-    def log_softmax(self, axis: int = -1) -> Self:
-        """Logarithm of the softmax, without underflow."""
-        return self._new(activations.log_softmax(self._array, axis))
+        pair = shaping.broadcast([self._array, tensor_array("cosine_similarity", other)])
+        first, second = (linear.normalised(one, 2.0, axis, eps) for one in pair)
+        return self._new(linear.vecdot(first, second, axis))

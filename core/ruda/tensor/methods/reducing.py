@@ -46,6 +46,13 @@ class Reducing(Held):
         spread = self.var(axis, correction=correction, keepdims=keepdims)
         return spread, self.mean(axis, keepdims=keepdims)
 
+    def cov(self, correction: int = 1) -> Self:
+        """Covariances between the rows of [variables, observations], with n - correction below.
+
+        A vector is one variable; of one it is a scalar. Raises ShapeError above rank 2.
+        """
+        return self._new(reductions.covariance(self._array, correction))
+
     def max(self, axis: Axes = None, *, keepdims: bool = False) -> Self:
         """Largest value; NaN wins."""
         return self._new(reductions.maximum(self._array, axis, keepdims=keepdims))

@@ -1,11 +1,12 @@
 """Many values into one, over some axes or all.
 
 Halves add up in f32 and are rounded once; integers and bool add up in i64 (u64). NaN wins in
-``max`` and ``min``. What has no value over nothing (``max``, ``mean``) raises ShapeError there.
+``max`` and ``min``. What has no value over nothing (``max``) raises ShapeError there.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -65,15 +66,24 @@ def product(
 
 
 def mean(values: Array, axis: Axes = None, *, keepdims: bool = False) -> Array:
-    """Mean: in the dtype of floats, f32 for integers and bool. Raises ShapeError over nothing."""
+    """Mean: in the dtype of floats, f32 for integers and bool; NaN over nothing."""
     dtype = dtype_of(values)
     require_computable("mean", dtype)
-    axes = filled_axes("mean", values, axis)
+    axes = normalise_axes("mean", values, axis)
     inexact = dtype.is_float or values.dtype.kind == "c"
     working = accumulator(dtype) if inexact else DType.F64
+    wide = recast(values, working)
+    count = _count(wide, axes)
     with np.errstate(all="ignore"):
-        found = np.mean(recast(values, working), axis=axes, keepdims=keepdims)
+        # Over nothing this is 0 / 0, as the standard has it; np.mean would warn as well.
+        found = np.sum(wide, axis=axes, keepdims=keepdims) / wide.dtype.type(count)
     return recast(np.asarray(found), dtype if inexact else DEFAULT_FLOAT)
+
+
+def _count(values: Array, axes: tuple[int, ...] | None) -> int:
+    """How many elements go into one result."""
+    sizes = values.shape if axes is None else [values.shape[one] for one in axes]
+    return math.prod(sizes)
 
 
 def variance(
@@ -95,8 +105,7 @@ def _spread(name: str, values: Array, axis: Axes, correction: float, keepdims: b
     require_float(name, dtype)
     axes = normalise_axes(name, values, axis)
     wide = recast(values, accumulator(dtype))
-    sizes = wide.shape if axes is None else [wide.shape[one] for one in axes]
-    count = int(np.prod(sizes, dtype=np.int64))
+    count = _count(wide, axes)
     with np.errstate(all="ignore"):
         # Over nothing the centre is 0 / 0 here, which is the NaN that comes out in the end.
         centre = np.sum(wide, axis=axes, keepdims=True) / wide.dtype.type(count)
@@ -105,6 +114,21 @@ def _spread(name: str, values: Array, axis: Axes, correction: float, keepdims: b
         found = squares / wide.dtype.type(divisor if divisor > 0 else np.nan)
         found = np.sqrt(found) if name == "std" else found
     return recast(np.asarray(found), dtype)
+
+
+def covariance(values: Array, correction: float) -> Array:
+    """Covariances of [variables, observations]; a scalar for one variable."""
+    dtype = dtype_of(values)
+    require_float("cov", dtype)
+    if values.ndim > 2:
+        raise ShapeError(f"cov: shape {list(values.shape)} is not [variables, observations]")
+    rows = recast(values, accumulator(dtype)).reshape(1, -1) if values.ndim < 2 else values
+    rows = recast(rows, accumulator(dtype))
+    divisor = rows.shape[1] - correction
+    with np.errstate(all="ignore"):
+        centred = rows - rows.sum(axis=1, keepdims=True) / rows.dtype.type(rows.shape[1])
+        found = centred @ centred.T / rows.dtype.type(max(divisor, 0))
+    return recast(found if rows.shape[0] != 1 else found.reshape(()), dtype)
 
 
 def maximum(values: Array, axis: Axes = None, *, keepdims: bool = False) -> Array:

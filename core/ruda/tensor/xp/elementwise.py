@@ -69,7 +69,7 @@ def cosh(x: Tensor, /) -> Tensor:
 
 
 def exp(x: Tensor, /) -> Tensor:
-    """E to the power x."""
+    """Exponential, e to the power x."""
     return wrap(elementwise.exp(array("exp", x)))
 
 
@@ -179,7 +179,7 @@ def sqrt(x: Tensor, /) -> Tensor:
 
 
 def square(x: Tensor, /) -> Tensor:
-    """X · x."""
+    """Square, x · x."""
     return wrap(elementwise.square(array("square", x)))
 
 

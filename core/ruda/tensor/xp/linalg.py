@@ -163,7 +163,7 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
         )
     if right.ndim > 1:
         check_broadcast("solve", left.shape[:-2], right.shape[:-2])
-    _, _, dtype = pair("solve", left[..., :0, 0], right.reshape(-1)[:0])
+    _, _, dtype = pair("solve", left.reshape(-1)[:0], right.reshape(-1)[:0])
     a, b = recast(left, dtype), recast(right, dtype)
     return wrap(linear.solved("solve", np.linalg.solve, a, b))
 

@@ -220,6 +220,8 @@ def diff(
     if not values.ndim:
         raise ShapeError("diff: a scalar has no neighbours")
     one = normalise_axis("diff", values, axis)
+    if not n:
+        return x
     parts = [values]
     for extra, place in ((prepend, 0), (append, len(parts))):
         if extra is not None:
