@@ -1,11 +1,24 @@
-"""Files of object stores and other systems that fsspec knows: s3, gs, hf, memory and more."""
+"""Files of object stores and other systems that fsspec knows: s3, gs, hf, memory and more.
+
+What is read has to be of the file that was opened. Where the system can name one state of a file
+(a commit, a generation, a version) that state is asked for; elsewhere it is asked after each fetch
+whether the file is still the same.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ruda.errors import FileAccessError, MissingExtraError, RudaError
 from ruda.store.uri import Uri
+
+_MARKS = (
+    *("ETag", "etag", "VersionId", "generation", "blob_id", "md5Hash", "crc32c", "mtime"),
+    *("LastModified", "last_modified", "modified", "updated", "created"),
+)
+"""What the systems call that by which they tell one state of a file from another."""
+_CHANGED = "the file changed on the server while it was open; open it again"
 
 
 class FsspecRemote:
@@ -16,33 +29,77 @@ class FsspecRemote:
     def __init__(self, uri: Uri) -> None:
         """Ask how long the file is. Raises FileAccessError, MissingExtraError."""
         self._uri = uri
-        self._system = _system(uri)
+        self._system = file_system(uri)
         try:
-            self._path: str = self._system._strip_protocol(uri.text)
-            self._system.invalidate_cache()
-            about = self._system.info(self._path)
+            self._path = _pinned(self._system, self._system._strip_protocol(uri.text))
+            about = self._about()
         except Exception as error:
-            raise _failure(uri, error) from error
+            raise failure(uri, error) from error
         if about.get("type") == "directory":
             raise FileAccessError("is a folder, and a file is needed; name it", path=uri)
         size = about.get("size")
         if type(size) is not int or size < 0:
             raise FileAccessError("the server does not say how long the file is", path=uri)
         self.size = size
+        self._mark = _mark(about)
+        self._more = _more(self._system, about)
 
     def fetch(self, offset: int, count: int) -> bytes:
         """These bytes, fewer where the file ends early. Raises FileAccessError."""
         try:
-            raw: bytes = self._system.cat_file(self._path, start=offset, end=offset + count)
+            raw: bytes = self._system.cat_file(
+                self._path, start=offset, end=offset + count, **self._more
+            )
+        except FileNotFoundError as error:
+            raise FileAccessError(
+                "the file was removed or replaced on the server while it was open; open it again",
+                path=self._uri,
+            ) from error
         except Exception as error:
-            raise _failure(self._uri, error) from error
+            raise failure(self._uri, error) from error
         return raw
+
+    def check(self) -> None:
+        """Raise FileAccessError if the file is no longer the one that was opened."""
+        if not self._mark or self._more.keys() & _STATES:
+            return
+        try:
+            now = _mark(self._about())
+        except Exception as error:
+            raise failure(self._uri, error) from error
+        if now != self._mark:
+            raise FileAccessError(_CHANGED, path=self._uri)
 
     def close(self) -> None:
         """Do nothing: fsspec shares its connections among all files."""
 
+    def _about(self) -> Mapping[str, Any]:
+        if "@" not in self._path:  # what is said of a commit stays true
+            self._system.invalidate_cache(self._path)
+        about: Mapping[str, Any] = self._system.info(self._path)
+        return about
 
-def _system(uri: Uri) -> Any:
+
+def listing(uri: Uri) -> dict[str, bool]:
+    """What is in a folder at an address: True for a file, by name. Empty if there is none.
+
+    Raises FileAccessError, MissingExtraError.
+    """
+    system = file_system(uri)
+    try:
+        path = system._strip_protocol(uri.text)
+        system.invalidate_cache(path)
+        if not system.isdir(path):
+            return {}
+        found = system.ls(path, detail=True)
+    except Exception as error:
+        raise failure(uri, error) from error
+    named = ((str(each["name"]).rstrip("/"), each.get("type") == "file") for each in found)
+    return {name.rpartition("/")[2]: is_file for name, is_file in named if name != path}
+
+
+def file_system(uri: Uri) -> Any:
+    """The file system that fsspec has for an address. Raises FileAccessError, MissingExtraError."""
     try:
         import fsspec
     except ImportError:
@@ -60,19 +117,66 @@ def _system(uri: Uri) -> Any:
             path=uri,
         ) from error
     except Exception as error:
-        raise _failure(uri, error) from error
+        raise failure(uri, error) from error
 
 
-def _failure(uri: Uri, error: Exception) -> RudaError:
+_STATES = {"generation", "version_id"}
+
+
+def _more(system: Any, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Words for ``cat_file`` that ask for this state of the file, and for these bytes only."""
+    schemes = (system.protocol,) if isinstance(system.protocol, str) else system.protocol
+    if "gs" in schemes and about.get("generation"):
+        return {"generation": about["generation"]}
+    if "s3" in schemes and about.get("VersionId") not in (None, "", "null"):
+        return {"version_id": about["VersionId"]}
+    # Where a file object is behind it, that one would read ahead.
+    return {"cache_type": "none"} if "hf" in schemes else {}
+
+
+def _pinned(system: Any, path: str) -> str:
+    """The path at the commit that its branch is at now, where files are kept in commits."""
+    if "hf" not in system.protocol:
+        return path
+    system.invalidate_cache()
+    found = system.resolve_path(path)
+    if not hasattr(found, "path_in_repo"):
+        return path
+    about = system._api.repo_info(found.repo_id, repo_type=found.repo_type, revision=found.revision)
+    front = {"model": "", "dataset": "datasets/", "space": "spaces/"}[found.repo_type]
+    return f"{front}{found.repo_id}@{about.sha}/{found.path_in_repo}"
+
+
+def _mark(about: Mapping[str, Any]) -> tuple[Any, ...]:
+    found = [about[name] for name in _MARKS if about.get(name) is not None]
+    return (about.get("size"), *found) if found else ()
+
+
+def failure(uri: Uri, error: Exception) -> RudaError:
     """The error as a sentence."""
-    if isinstance(error, FileNotFoundError):
+    if isinstance(error, RudaError):
+        return error
+    code = getattr(error, "code", None) or getattr(
+        getattr(error, "response", None), "status_code", None
+    )
+    if isinstance(error, FileNotFoundError) or code == 404:
         return FileAccessError("there is no file at this address; check its spelling", path=uri)
-    if isinstance(error, PermissionError):
+    is_forbidden = isinstance(error, OSError) and str(error).startswith("Forbidden")
+    if isinstance(error, PermissionError) or code in (401, 403) or is_forbidden:
         return FileAccessError("the server refuses access; check your credentials", path=uri)
-    if isinstance(error, TimeoutError):
+    if _is_late(error):
         return FileAccessError("the server did not answer in time; try again", path=uri)
     if isinstance(error, IsADirectoryError):
         return FileAccessError("is a folder, and a file is needed; name it", path=uri)
     text = str(error).strip().splitlines()
     why = f"{type(error).__name__}: {text[0][:300]}" if text else type(error).__name__
     return FileAccessError(f"cannot be read: {why}", path=uri)
+
+
+def _is_late(error: BaseException | None) -> bool:
+    """True for a timeout, by whatever class a client has for it, also behind another error."""
+    while error is not None:
+        if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+            return True
+        error = error.__cause__
+    return False

@@ -87,6 +87,9 @@ class WebRemote:
                 )
             return self._take(answer, count)
 
+    def check(self) -> None:
+        """Do nothing: each answer was checked."""
+
     def close(self) -> None:
         """Close the connections."""
         self._client.close()

@@ -22,7 +22,15 @@ from ruda.progress import SILENT, Monitor
 from ruda.store.alias_note import with_noted_aliases
 from ruda.store.bytefile import ByteFile
 from ruda.store.format import HEAD_BYTES, ModelFormat
-from ruda.store.formats.sharded import index_of, open_named, open_sharded, parts_of, weights_in
+from ruda.store.formats.sharded import (
+    INDEX_SUFFIX,
+    index_of,
+    open_named,
+    open_sharded,
+    parts_of,
+    weights_at,
+    weights_in,
+)
 from ruda.store.index import TensorIndex
 from ruda.store.remote import open_bytes
 from ruda.store.uri import Place, Uri, place_of
@@ -48,6 +56,8 @@ class BuiltIn:
 BUILT_IN: tuple[BuiltIn, ...] = (
     BuiltIn("safetensors", "safetensors", "SafetensorsFormat", (".safetensors",)),
     BuiltIn("rudapack", "rudapack", "RudapackFormat", (".bpk",)),
+    # Before PyTorch, which takes any zip archive for its own.
+    BuiltIn("keras", "keras_archive", "KerasFormat", (".keras",)),
     BuiltIn(
         "pytorch",
         "pytorch",
@@ -111,7 +121,8 @@ def open_store(
 
     A text with a scheme (``https://``, ``s3://``, ``hf://`` …) is an address: header and tensors
     are fetched in parts when they are asked for.
-    A folder with one set of weights, an index of shards, or any shard of it opens the whole set.
+    A folder with one set of weights (on disk, or at an address other than http), an index of
+    shards, or any shard of it opens the whole set.
     ``top_level_key`` takes one part of a PyTorch checkpoint, such as ``state_dict``.
     Raises FileAccessError, UnknownFormatError saying what the file is instead, or the
     FormatError of its format.
@@ -128,12 +139,15 @@ def open_store(
 
 
 def _open_place(place: Place, top_level_key: str | None, monitor: Monitor) -> TensorIndex:
-    if isinstance(place, Path) and (place.is_dir() or place.name.endswith(_DISTRIBUTED)):
-        from ruda.store.formats.distributed import is_distributed, open_distributed
+    if isinstance(place, Uri) and _may_be_folder(place):
+        place = weights_at(place) or place
+    is_folder = isinstance(place, Path) and place.is_dir()
+    if is_folder or place.name.endswith(_DISTRIBUTED):
+        from ruda.store.formats.distributed import metadata_of, open_distributed
 
-        folder = is_distributed(place)
-        if folder is not None:
-            return open_distributed(folder, monitor=monitor)
+        metadata = metadata_of(place)
+        if metadata is not None:
+            return open_distributed(metadata, monitor=monitor)
     if isinstance(place, Path) and place.is_dir():
         place = weights_in(place)
     listed = index_of(place)
@@ -142,6 +156,13 @@ def _open_place(place: Place, top_level_key: str | None, monitor: Monitor) -> Te
     if isinstance(place, Path) and top_level_key is None and len(parts_of(place)) > 1:
         return with_noted_aliases(open_named(place, open_file, monitor=monitor))
     return with_noted_aliases(open_file(place, top_level_key=top_level_key, monitor=monitor))
+
+
+def _may_be_folder(place: Uri) -> bool:
+    """True for an address that does not end like a file, on a server that can list folders."""
+    if place.is_web or place.name.endswith((INDEX_SUFFIX, *_DISTRIBUTED)):
+        return False
+    return all(place.suffix.lower() not in each.suffixes for each in BUILT_IN)
 
 
 def open_file(
@@ -165,7 +186,7 @@ def _open(file: ByteFile, top_level_key: str | None, monitor: Monitor) -> Tensor
             "the file is empty (0 bytes); the download or the save never finished, get it again",
             path=path,
         )
-    chosen = _choose(file.read_at(0, min(HEAD_BYTES, file.size)), path)
+    chosen = _choose(file.read_at(0, min(HEAD_BYTES, file.size)), path, file)
     if top_level_key is not None and chosen.name != _PYTORCH:
         raise SettingError(
             f"{path}: a top-level key belongs to a PyTorch checkpoint, and this is a {chosen.title}"
@@ -182,7 +203,7 @@ def _open(file: ByteFile, top_level_key: str | None, monitor: Monitor) -> Tensor
     )
 
 
-def _choose(head: bytes, path: Place) -> ModelFormat:
+def _choose(head: bytes, path: Place, file: ByteFile) -> ModelFormat:
     """The first format that knows the first bytes, of those that know the suffix if there are."""
     shown = path if isinstance(path, Path) else Path(path.name)
     for likely in BUILT_IN:
@@ -193,6 +214,10 @@ def _choose(head: bytes, path: Place) -> ModelFormat:
     if fitting:
         by_suffix = [each for each in fitting if path.suffix.lower() in each.suffixes]
         return (by_suffix or fitting)[0]
+    for each in formats:
+        # A format whose files may begin with anything at all says how to look further in.
+        if (looks := getattr(each, "matches_inside", None)) is not None and looks(file):
+            return each
     what = recognise(head)
     if what is not None:
         raise UnknownFormatError(what, path=path)

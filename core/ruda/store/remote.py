@@ -39,6 +39,9 @@ class Remote(Protocol):
     def fetch(self, offset: int, count: int) -> bytes:
         """Exactly these bytes. Raises FileAccessError or TruncatedFileError."""
 
+    def check(self) -> None:
+        """Raise FileAccessError if what was fetched may be of another state of the file."""
+
     def close(self) -> None:
         """Give the connection back."""
 
@@ -104,7 +107,9 @@ class RemoteFile(ByteFile):
             elif end > start:
                 joined.append([start, end])
         with ThreadPoolExecutor(FETCHERS) as pool:
-            found = list(pool.map(lambda r: self._fetch(r[0], r[1] - r[0]), joined))
+            found = list(pool.map(lambda r: self._fetched(r[0], r[1] - r[0]), joined))
+        if joined:
+            self._remote.check()
         with self._lock:
             self._ahead = [(start, raw) for (start, _), raw in zip(joined, found, strict=True)]
 
@@ -151,6 +156,11 @@ class RemoteFile(ByteFile):
         return None
 
     def _fetch(self, offset: int, count: int) -> bytes:
+        raw = self._fetched(offset, count)
+        self._remote.check()
+        return raw
+
+    def _fetched(self, offset: int, count: int) -> bytes:
         raw = self._remote.fetch(offset, count)
         with self._lock:
             self.bytes_fetched += len(raw)

@@ -65,6 +65,14 @@ class Uri:
         path = f"{folder}/{quote(name)}"
         return Uri(urlunsplit((parts.scheme, parts.netloc, path, parts.query, "")))
 
+    def within(self, name: str) -> Uri:
+        """The address of a file in the folder that this is the address of; a query is kept."""
+        if not self.is_web:
+            return Uri(f"{self.text.rstrip('/')}/{name}")
+        parts = urlsplit(self.text)
+        path = f"{parts.path.rstrip('/')}/{quote(name)}"
+        return Uri(urlunsplit((parts.scheme, parts.netloc, path, parts.query, "")))
+
     @property
     def _path(self) -> str:
         if self.is_web:

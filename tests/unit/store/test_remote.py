@@ -178,7 +178,7 @@ def test_a_read_behind_the_closing_is_an_error(cloud):
 
 
 FAILURES = [
-    pytest.param(FileNotFoundError("x"), "there is no file at this address", id="gone"),
+    pytest.param(FileNotFoundError("x"), "was removed or replaced on the server", id="gone"),
     pytest.param(PermissionError("x"), "the server refuses access", id="no permission"),
     pytest.param(TimeoutError(), "the server did not answer in time", id="timeout"),
     pytest.param(RuntimeError("NoCredentials\nmore"), "RuntimeError: NoCredentials$", id="other"),
@@ -205,7 +205,8 @@ def test_a_service_that_lies_about_the_length_is_found_out(cloud, lie):
 
 REFUSED = [
     pytest.param("memory://nothing.pt", "there is no file at this address", id="absent"),
-    pytest.param("memory://folder", "is a folder, and a file is needed", id="folder"),
+    pytest.param("memory://folder", "is a folder without a weight file", id="folder"),
+    pytest.param("memory://folder.pt", "is a folder, and a file is needed", id="folder as a file"),
     pytest.param("nosuch://b/m.pt", "no way is known to read nosuch:// addresses", id="scheme"),
 ]
 
@@ -213,6 +214,7 @@ REFUSED = [
 @pytest.mark.parametrize(("text", "sentence"), REFUSED)
 def test_addresses_that_cannot_be_opened(cloud, text, sentence):
     cloud.put("folder/x", b"x")
+    cloud.put("folder.pt/x", b"x")
     with pytest.raises(FileAccessError, match=f"^{re.escape(text)}: .*{sentence}"):
         open_store(text)
 

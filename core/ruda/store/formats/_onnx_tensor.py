@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from ruda.errors import (
 from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import MAX_RANK, FileRange, count_elements, shaped
 from ruda.store.formats._protobuf import BYTES, FIXED32, FIXED64, VARINT, Field, WireReader, varints
+from ruda.store.remote import open_bytes
 from ruda.store.snapshot import Origin, TensorSnapshot
+from ruda.store.uri import Place
 from ruda.tensor import DType, Kind
 
 NAME_LIMIT = 64 << 10
@@ -168,14 +171,18 @@ class JoinedSource:
 
 @dataclass(frozen=True, slots=True)
 class ExternalSource:
-    """Values in a file beside the model, which is opened for each read and closed again."""
+    """Values in a file beside the model.
+
+    On disk it is opened for each read and closed again; at an address it is ``held`` open.
+    """
 
     model: ByteFile
-    path: Path
+    path: Place
     offset: int
     nbytes: int
     dtype: DType
     shape: tuple[int, ...]
+    held: ByteFile | None = None
 
     def read(self) -> np.ndarray[Any, Any]:
         """All values in the carrier dtype; copies. Raises FileAccessError once the index closed."""
@@ -187,10 +194,15 @@ class ExternalSource:
         with self._opened() as file:
             yield from file.stream(self.offset, self.nbytes, size)
 
-    def _opened(self) -> ByteFile:
+    @contextmanager
+    def _opened(self) -> Iterator[ByteFile]:
         if self.model.closed:
             raise FileAccessError("cannot be read: the file was closed", path=self.model.path)
-        return ByteFile(self.path)
+        if self.held is not None:
+            yield self.held
+            return
+        with open_bytes(self.path) as file:
+            yield file
 
 
 class TensorReader:
@@ -198,8 +210,14 @@ class TensorReader:
 
     def __init__(self, reader: WireReader) -> None:
         self.reader = reader
-        self._sizes: dict[str, tuple[Path, int]] = {}
-        """Files of values that were looked at, and their sizes."""
+        self._beside_it: dict[str, tuple[Place, int, ByteFile | None]] = {}
+        """Files of values that were looked at: their sizes, and those that are held open."""
+
+    def close(self) -> None:
+        """Close the files of values at addresses."""
+        for _, _, held in self._beside_it.values():
+            if held is not None:
+                held.close()
 
     def pair(self, message: Field) -> tuple[str, str]:
         """A key and its value, as messages of two texts hold them."""
@@ -340,7 +358,7 @@ class TensorReader:
         if len(found.external) > MAX_ENTRIES:
             raise HeaderError(f"{key!r} has {len(found.external)} external facts", offset=found.at)
         facts = dict(self.pair(each) for each in found.external)
-        path, size = self._beside(key, facts.get("location", ""), found.at)
+        path, size, held = self._beside(key, facts.get("location", ""), found.at)
         offset = _number(key, "offset", facts.get("offset", "0"), found.at)
         length = facts.get("length")
         have = size - offset if length is None else _number(key, "length", length, found.at)
@@ -352,21 +370,18 @@ class TensorReader:
             )
         if length is not None or have < nbytes:
             _check_bytes(key, dtype, shape, nbytes, have, found.at)
-        source = ExternalSource(self.reader.file, path, offset, nbytes, dtype, shape)
+        source = ExternalSource(self.reader.file, path, offset, nbytes, dtype, shape, held)
         origin = Origin(path, offset, nbytes)
         return TensorSnapshot(key, dtype, shape, nbytes, source, origin)
 
-    def _beside(self, key: str, location: str, at: int) -> tuple[Path, int]:
-        """A file of values and its size. Only files in the folder of the model are taken."""
-        known = self._sizes.get(location)
+    def _beside(self, key: str, location: str, at: int) -> tuple[Place, int, ByteFile | None]:
+        """A file of values, its size, and it itself where it stays open.
+
+        Only files in the folder of the model are taken.
+        """
+        known = self._beside_it.get(location)
         if known is not None:
             return known
-        model = self.reader.file.path
-        if not isinstance(model, Path):
-            raise UnsupportedContentError(
-                f"{key!r} lies in a second file, which is read on disk only; download both",
-                offset=at,
-            )
         parts = location.removeprefix("./").split("/")
         if (
             not location
@@ -379,6 +394,25 @@ class TensorReader:
                 "the model",
                 offset=at,
             )
+        try:
+            found = self._found(key, location, parts, at)
+        except FileAccessError as error:
+            raise FileAccessError(
+                f"{key!r} lies in {location!r}, which cannot be opened; it belongs beside the "
+                "model, so get it, too",
+                path=self.reader.file.path,
+            ) from error
+        self._beside_it[location] = found
+        return found
+
+    def _found(
+        self, key: str, location: str, parts: list[str], at: int
+    ) -> tuple[Place, int, ByteFile | None]:
+        model = self.reader.file.path
+        if not isinstance(model, Path):
+            place = model.with_name("/".join(parts))
+            held = open_bytes(place)
+            return place, held.size, held
         path = model.parent.joinpath(*parts)
         folder = os.path.realpath(model.parent)
         if os.path.commonpath([folder, os.path.realpath(path)]) != folder:
@@ -387,17 +421,8 @@ class TensorReader:
                 "model",
                 offset=at,
             )
-        try:
-            with ByteFile(path) as file:
-                found = path, file.size
-        except FileAccessError as error:
-            raise FileAccessError(
-                f"{key!r} lies in {location!r}, which cannot be opened; it belongs beside the "
-                "model, so get it, too",
-                path=model,
-            ) from error
-        self._sizes[location] = found
-        return found
+        with ByteFile(path) as file:
+            return path, file.size, None
 
 
 def _number(key: str, name: str, text: str, at: int) -> int:

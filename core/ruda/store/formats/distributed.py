@@ -25,12 +25,13 @@ from ruda.store.formats._pickle_values import Opaque
 from ruda.store.formats._torch_rebuild import torch_dtype
 from ruda.store.formats._torch_refs import TensorRef, element_bytes
 from ruda.store.formats.pytorch import PytorchFormat, source_of
+from ruda.store.formats.sharded import METADATA
 from ruda.store.index import TensorIndex
+from ruda.store.remote import is_there, open_bytes
 from ruda.store.snapshot import Origin, TensorSnapshot
 from ruda.store.uri import Place
 from ruda.tensor import DType
 
-METADATA = ".metadata"
 SUFFIX = ".distcp"
 METADATA_LIMIT = 1 << 30
 MAX_CHUNKS = 4096
@@ -89,36 +90,38 @@ class ChunkedSource:
             return source_of("the part", ref, found).read()
 
 
-def is_distributed(path: Place) -> Path | None:
-    """The folder of a distributed checkpoint that a path stands for, or None."""
-    if not isinstance(path, Path):
-        return None
-    if path.is_dir():
-        return path if (path / METADATA).is_file() else None
-    if path.name == METADATA or (path.suffix == SUFFIX and path.with_name(METADATA).is_file()):
-        return path.parent
+def metadata_of(place: Place) -> Place | None:
+    """The metadata of the distributed checkpoint that a folder or a file of it stands for.
+
+    None if it stands for none. Raises FileAccessError where a server does not say.
+    """
+    if isinstance(place, Path) and place.is_dir():
+        return place / METADATA if (place / METADATA).is_file() else None
+    if place.name == METADATA:
+        return place
+    if place.suffix == SUFFIX and is_there(place.with_name(METADATA)):
+        return place.with_name(METADATA)
     return None
 
 
-def open_distributed(folder: Path, *, monitor: Monitor = SILENT) -> TensorIndex:
-    """Index of a distributed checkpoint, in the order of its metadata.
+def open_distributed(path: Place, *, monitor: Monitor = SILENT) -> TensorIndex:
+    """Index of a distributed checkpoint by its metadata, and in its order.
 
     Raises FormatError for metadata that is damaged, unsafe or does not cover a tensor, and
     FileAccessError for a file of a rank that is not there.
     """
-    path = folder / METADATA
     files: dict[str, ByteFile] = {}
     try:
         with located(path):
             root = _state(_root(path, monitor), "Metadata")
             places = _places(root.get("storage_data"))
             notes: list[str] = []
-            snapshots = list(_snapshots(root, places, folder, files, notes, monitor))
+            snapshots = list(_snapshots(root, places, path, files, notes, monitor))
         return TensorIndex.of(
             snapshots,
             format=PytorchFormat.name,
-            path=folder,
-            shards=tuple(folder / name for name in files),
+            path=path.parent if isinstance(path, Path) else path,
+            shards=tuple(path.with_name(name) for name in files),
             notes=tuple(notes),
             extra={"container": "distributed"},
             closers=tuple(file.close for file in files.values()),
@@ -129,8 +132,8 @@ def open_distributed(folder: Path, *, monitor: Monitor = SILENT) -> TensorIndex:
         raise
 
 
-def _root(path: Path, monitor: Monitor) -> Any:
-    with ByteFile(path) as file:
+def _root(path: Place, monitor: Monitor) -> Any:
+    with open_bytes(path) as file:
         if file.size > METADATA_LIMIT:
             raise HeaderError(f"has {file.size} bytes, the limit is {METADATA_LIMIT}")
         raw = file.read_at(0, file.size)
@@ -172,7 +175,7 @@ def _places(listed: Any) -> dict[tuple[str, Shape], tuple[str, int, int]]:
 def _snapshots(
     root: Mapping[Any, Any],
     places: Mapping[tuple[str, Shape], tuple[str, int, int]],
-    folder: Path,
+    path: Place,
     files: dict[str, ByteFile],
     notes: list[str],
     monitor: Monitor,
@@ -183,12 +186,14 @@ def _snapshots(
 
     def opened(name: str) -> ByteFile:
         if name not in files:
-            if not (folder / name).is_file():
+            try:
+                files[name] = open_bytes(path.with_name(name))
+            except FileAccessError as error:
+                if not isinstance(error.__cause__, FileNotFoundError):
+                    raise
                 raise FileAccessError(
-                    f"names the file {name}, which is not beside it; get that file, too",
-                    path=folder / METADATA,
-                )
-            files[name] = ByteFile(folder / name)
+                    f"names the file {name}, which is not beside it; get that file, too", path=path
+                ) from error
         return files[name]
 
     for key, about in track(listed.items(), monitor, "tensors", len(listed)):

@@ -98,15 +98,20 @@ class OnnxFormat:
 
     def _index(self, file: ByteFile, monitor: Monitor) -> TensorIndex:
         reader = WireReader(file)
+        tensors = TensorReader(reader)
         found = _Found()
-        _model(reader, TensorReader(reader), found, monitor)
+        try:
+            _model(reader, tensors, found, monitor)
+        except BaseException:
+            tensors.close()
+            raise
         return TensorIndex.of(
             found.snapshots,
             format=self.name,
             path=file.path,
             metadata=MappingProxyType(found.metadata),
             notes=(*found.notes, *_program_notes(found)),
-            closers=(file.close,),
+            closers=(file.close, tensors.close),
         )
 
 

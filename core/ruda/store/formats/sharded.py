@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,11 @@ from ruda.store._set_journal import JOURNAL, interrupted, pending_indexes
 from ruda.store.index import TensorIndex
 from ruda.store.remote import is_there, open_bytes
 from ruda.store.snapshot import TensorSnapshot
-from ruda.store.uri import Place
+from ruda.store.uri import Place, Uri
 
 INDEX_SUFFIX = ".index.json"
+METADATA = ".metadata"
+"""Name of the file that says what a distributed checkpoint holds."""
 INDEX_LIMIT = 512 << 20
 _SHARD = re.compile(r"(?P<stem>.+)-(?P<number>\d+)-of-(?P<count>\d+)(?P<suffix>\.\w+)$")
 MAX_SHARDS = 100_000
@@ -61,14 +63,37 @@ def weights_in(folder: Path) -> Path:
         raise FileAccessError(
             f"cannot be listed: {error.strerror or error}", path=folder
         ) from error
-    indexes = sorted({*pending_indexes(folder), *(n for n in names if n.endswith(INDEX_SUFFIX))})
+    return folder / _chosen({*names, *pending_indexes(folder)}, folder)
+
+
+def weights_at(folder: Uri) -> Uri | None:
+    """The same of a folder at an address, also the metadata of a distributed checkpoint.
+
+    None if there is no folder, or the server does not say what is in it. Raises FileAccessError.
+    """
+    from ruda.store._remote_fsspec import listing
+
+    try:
+        found = listing(folder)
+    except FileAccessError:
+        return None  # opening it will say what is wrong, if anything is
+    if not found:
+        return None
+    names = {name for name, is_file in found.items() if is_file}
+    return folder.within(METADATA if METADATA in names else _chosen(names, folder))
+
+
+def _chosen(names: Iterable[str], folder: Place) -> str:
+    """The one file among these that opens all weights of their folder."""
+    names = sorted(names)
+    indexes = [name for name in names if name.endswith(INDEX_SUFFIX)]
     files = [name for name in names if name.endswith(_WEIGHTS)]
-    whole = parts_of(folder / files[0]) if files and not indexes else []
+    whole = parts_of(Path(files[0])) if files and not indexes else []
     if whole and {part.name for part in whole} == set(files):
-        return whole[0]
+        return whole[0].name
     for found in (indexes, [name for name in files if name.endswith(".safetensors")], files):
         if len(found) == 1:
-            return folder / found[0]
+            return found[0]
     listed = ", ".join((indexes or files)[:5])
     what = f"with several weight files ({listed})" if listed else "without a weight file"
     raise FileAccessError(f"is a folder {what}; name the file to open", path=folder)
