@@ -57,7 +57,8 @@ class Derived:
     def diff_table(self, document: Document, *, monitor: Monitor = SILENT) -> DiffTable:
         """The table of the load diff, of which every view is quick. Raises as ``report``."""
         report = self.report(document, monitor=monitor)
-        return self._once("diff table", id(report), report, lambda: DiffTable.of(report))
+        make = DiffTable.of(report).prepared
+        return self._once("diff table", id(report), report, lambda: make(monitor))
 
     def view(self, document: Document, *, monitor: Monitor = SILENT) -> TensorIndex:
         """The document after its recipe: snapshots under their new keys.

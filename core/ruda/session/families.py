@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ruda.progress import SILENT, Monitor
 from ruda.store import fold_all
 
 
-def families_of(keys: Sequence[str]) -> list[str]:
-    """The family of every key, in order; one pass over all of them."""
-    return fold_all(keys)
+def families_of(keys: Sequence[str], *, monitor: Monitor = SILENT) -> list[str]:
+    """The family of every key, in order; ``monitor`` may stop it every few thousand keys."""
+    return fold_all(keys, monitor=monitor)

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from ruda.nn import ParamSpec
+from ruda.progress import SILENT, Monitor
 from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import DType, Kind
 
@@ -304,10 +305,20 @@ def fold(key: str) -> str:
     return _DIGITS.sub("*", key)
 
 
-def fold_all(keys: Sequence[str]) -> list[str]:
-    """The family of every key, in order; one pass over all of them."""
-    if not keys:
-        return []
+FOLDED_AT_ONCE = 8192
+"""Keys that are folded as one text: other threads run in between."""
+
+
+def fold_all(keys: Sequence[str], *, monitor: Monitor = SILENT) -> list[str]:
+    """The family of every key, in order; ``monitor`` may stop it every few thousand keys."""
+    found: list[str] = []
+    for start in range(0, len(keys), FOLDED_AT_ONCE):
+        monitor.check()
+        found += _folded(keys[start : start + FOLDED_AT_ONCE])
+    return found
+
+
+def _folded(keys: Sequence[str]) -> list[str]:
     text = "\n".join(keys)
     folded = (_fold_plain(text) if text.isascii() and _MARK not in text else fold(text)).split("\n")
     return folded if len(folded) == len(keys) else [fold(key) for key in keys]

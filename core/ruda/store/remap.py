@@ -98,20 +98,30 @@ class RemapRule:
 
     def rename_all(self, keys: Sequence[str], *, monitor: Monitor = SILENT) -> list[str]:
         """The keys after this rule. Raises RecipeError if that would take too long."""
-        prefix = self._prefix
-        if prefix is not None:
-            old, new = prefix
-            size = len(old)
-            return [new + key[size:] if key.startswith(old) else key for key in keys]
-        guard(self.pattern, keys, self.name)
-        regex, expand = self._regex, self._expand
+        if self._prefix is None:
+            guard(self.pattern, keys, self.name)
         renamed: list[str] = []
         for start in range(0, len(keys), CHECK_EVERY):
             monitor.check()
-            renamed += [
-                replace_all(regex, expand, key) for key in keys[start : start + CHECK_EVERY]
-            ]
+            renamed += self._rename_some(keys[start : start + CHECK_EVERY])
         return renamed
+
+    def _rename_some(self, keys: Sequence[str]) -> list[str]:
+        if self._prefix is not None:
+            old, new = self._prefix
+            size = len(old)
+            return [new + key[size:] if key.startswith(old) else key for key in keys]
+        regex, expand = self._regex, self._expand
+        return [replace_all(regex, expand, key) for key in keys]
+
+    def count_hits(self, before: Sequence[str], after: Sequence[str]) -> int:
+        """Number of keys in which the pattern is found, given what ``rename_all`` made of them."""
+        same = [key for key, other in zip(before, after, strict=True) if key == other]
+        if self._prefix is not None:
+            old = self._prefix[0]
+            return len(before) - len(same) + sum(key.startswith(old) for key in same)
+        search = self._regex.search
+        return len(before) - len(same) + sum(search(key) is not None for key in same)
 
     def hits(self, key: str) -> bool:
         """True if the pattern is found in the key."""

@@ -3,6 +3,7 @@ import pytest
 from ruda.errors import RecipeError
 from ruda.models import get
 from ruda.nn import ModuleSpec
+from ruda.progress import Cancelled
 from ruda.session import RuleDraft, drafts_of, rules_of, rules_page, wanted_keys
 from ruda.store import Recipe, RemapRule
 
@@ -85,3 +86,28 @@ def test_the_target_also_finds_the_adapters_names():
     adapted = wanted_keys(spec, Recipe().with_adapt("pytorch-to-ruda"))
     assert "norm1.gamma" in plain
     assert adapted - plain == {"norm1.weight", "norm1.bias", "norm2.weight", "norm2.bias"}
+
+
+class Stopped:
+    """A monitor that stops the work at its second point."""
+
+    def __init__(self):
+        self.checks = 0
+
+    def report(self, progress):
+        pass
+
+    def check(self):
+        self.checks += 1
+        if self.checks > 1:
+            raise Cancelled
+
+
+@pytest.mark.parametrize("pattern", ["^layer", r"(\d+)$"], ids=["prefix", "regex"])
+def test_the_effect_on_very_many_keys_can_be_stopped(pattern):
+    keys = [f"layer.{number}" for number in range(50_000)]
+    monitor = Stopped()
+    with pytest.raises(Cancelled, match=r"^$"):
+        rules_page(keys, drafts((pattern, "x")), monitor=monitor)
+    assert monitor.checks == 2
+    assert rules_page(keys, drafts((pattern, "x${0}"))).rules[0].hits == len(keys)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ruda.errors import RecipeError
 from ruda.progress import SILENT, Monitor
+from ruda.session.families import families_of
 from ruda.session.language import tr
 from ruda.session.wording import counted
-from ruda.store import KeyRemapper, RemapRule, alternative_key, fold
+from ruda.store import RemapRule, alternative_key, fold
 
 if TYPE_CHECKING:
     from ruda.nn import ModuleSpec
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = 200
 """Lines of before → after on one page; changed keys come first."""
+
+PIECE = 8192
+"""Keys that are looked at between two points where the work can be stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,35 +104,39 @@ def rules_page(
     target. A rule that cannot be understood is shown with its error and has no effect.
     """
     lines: list[RuleLine] = []
-    understood: list[RemapRule] = []
     current: Sequence[str] = keys
+    matched = _matched(keys, wanted, monitor)
     for number, draft in enumerate(rules, 1):
-        monitor.check()
-        line, rule, current = _rule_line(number, draft, current, wanted)
+        line, current, matched = _rule_line(number, draft, current, wanted, matched, monitor)
         lines.append(line)
-        if rule is not None:
-            understood.append(rule)
-    clashes = _collisions(keys, current)
-    changes = _changes(keys, current, wanted, clashes)
+    clashes = _collisions(keys, current, monitor)
+    changes = _changes(keys, current, wanted, clashes, monitor)
     renamed = sum(before != after for before, after in zip(keys, current, strict=True))
-    found = (
-        ""
-        if wanted is None
-        else tr(" · {count} found by the target", count=len(wanted & set(current)))
-    )
+    found = "" if wanted is None else f" · {matched} found by the target"
     return RulesPage(
         rules=tuple(lines),
         changes=tuple(changes[:EXAMPLES]),
         left_out=max(0, len(changes) - EXAMPLES),
         collisions=len({clash for clash in clashes.values() if clash}),
         usable=not any(line.is_error for line in lines) and not clashes,
-        summary=tr(
-            "{renamed} of {keys} renamed{found}",
-            renamed=renamed,
-            keys=counted(len(keys), "key"),
-            found=found,
-        ),
+        summary=f"{renamed} of {counted(len(keys), 'key')} renamed{found}",
     )
+
+
+def _pieces(count: int, monitor: Monitor) -> Iterator[slice]:
+    """Slices of all keys; between two of them the work can be stopped, and others run."""
+    for start in range(0, count, PIECE):
+        monitor.check()
+        yield slice(start, start + PIECE)
+
+
+def _matched(keys: Sequence[str], wanted: frozenset[str] | None, monitor: Monitor) -> int:
+    """How many keys of the target are among these."""
+    found: set[str] = set()
+    if wanted is not None:
+        for part in _pieces(len(keys), monitor):
+            found.update(wanted.intersection(keys[part]))
+    return len(found)
 
 
 def drafts_of(recipe: Recipe) -> tuple[RuleDraft, ...]:
@@ -151,29 +159,39 @@ def wanted_keys(spec: ModuleSpec, recipe: Recipe) -> frozenset[str]:
 
 
 def _rule_line(
-    number: int, draft: RuleDraft, keys: Sequence[str], wanted: frozenset[str] | None
-) -> tuple[RuleLine, RemapRule | None, Sequence[str]]:
+    number: int,
+    draft: RuleDraft,
+    keys: Sequence[str],
+    wanted: frozenset[str] | None,
+    matched: int,
+    monitor: Monitor,
+) -> tuple[RuleLine, Sequence[str], int]:
+    """The line of one rule, the keys after it, and how many of them the target wants then."""
     try:
-        rule = RemapRule(draft.pattern, draft.replacement, draft.enabled)
-        # The plan of one rule refuses patterns that would take forever on these keys.
-        plan = KeyRemapper((RemapRule(draft.pattern, draft.replacement),)).plan(keys)
+        rule = RemapRule(draft.pattern, draft.replacement)
+        # Refuses patterns that would take forever on these keys.
+        after = rule.rename_all(keys, monitor=monitor)
     except RecipeError as error:
         line = RuleLine(number, draft, 0, 0, str(error), error.position, is_error=True)
-        return line, None, keys
-    after = [change.after for change in plan.changes]
-    hits = sum(map(rule.hits, keys))
-    gained = 0 if wanted is None else len(wanted & set(after)) - len(wanted & set(keys))
+        return line, keys, matched
+    hits = rule.count_hits(keys, after)
+    now = _matched(after, wanted, monitor)
     problem = ""
     if not hits:
-        problem = tr("matches nothing")
+        problem = "matches nothing"
     elif after == list(keys):
-        problem = tr("changes nothing")
-    line = RuleLine(number, draft, hits, gained, problem, None, is_error=False)
-    return line, rule, after if draft.enabled else keys
+        problem = "changes nothing"
+    line = RuleLine(number, draft, hits, now - matched, problem, None, is_error=False)
+    return (line, after, now) if draft.enabled else (line, keys, matched)
 
 
-def _collisions(before: Sequence[str], after: Sequence[str]) -> dict[int, str]:
+def _collisions(before: Sequence[str], after: Sequence[str], monitor: Monitor) -> dict[int, str]:
     """Position of every key that would share its new name → a key it shares it with."""
+    seen: set[str] = set()
+    for part in _pieces(len(after), monitor):
+        seen.update(after[part])
+    if len(seen) == len(after):
+        return {}
     places: dict[str, list[int]] = {}
     for position, key in enumerate(after):
         places.setdefault(key, []).append(position)
@@ -191,13 +209,18 @@ def _changes(
     after: Sequence[str],
     wanted: frozenset[str] | None,
     clashes: dict[int, str],
+    monitor: Monitor,
 ) -> list[ChangeLine]:
     groups: dict[tuple[object, ...], list[int]] = {}
-    for position, (old, new) in enumerate(zip(before, after, strict=True)):
-        hit = None if wanted is None else new in wanted
-        alone = position in clashes or not new
-        likeness = (position,) if alone else (fold(old), fold(new), hit, old == new)
-        groups.setdefault(likeness, []).append(position)
+    for part in _pieces(len(before), monitor):
+        old_keys, new_keys = before[part], after[part]
+        folded = zip(families_of(old_keys), families_of(new_keys), strict=True)
+        rows = zip(old_keys, new_keys, folded, strict=True)
+        for position, (old, new, families) in enumerate(rows, part.start):
+            hit = None if wanted is None else new in wanted
+            alone = not new or (clashes and position in clashes)
+            likeness = (position,) if alone else (families, hit, old == new)
+            groups.setdefault(likeness, []).append(position)
     lines = [_change_line(places, before, after, wanted, clashes) for places in groups.values()]
     return sorted(lines, key=lambda line: (not line.problem, not line.changed))
 
