@@ -195,9 +195,41 @@ def test_an_overflow_is_never_silent(ruda, tmp_path):
     big = TensorSnapshot.from_array("w", np.array([1e6, 1.0], "f4"))
     save(TensorIndex.of([big], format="x"), path)
     code, out, err = ruda("convert", path, tmp_path / "o.safetensors", "--cast", "f16")
-    assert code == 0
+    assert code == 1
     assert "w: 2 values cast: overflow 1, underflow 0, subnormal 0" in out
-    assert err == "warning: 1 values do not fit the new type and became infinite\n"
+    assert err == "warning: 1 values do not fit the new type and became infinite or NaN\n"
+    with open_store(tmp_path / "o.safetensors") as index:
+        assert np.isinf(index["w"].read()[0])
+    clamped = ["--cast", "f16", "--decide", "w", "clamp f16"]
+    code, _, err = ruda("convert", path, tmp_path / "c.safetensors", *clamped)
+    assert (code, err) == (0, "")
+
+
+def test_a_strict_conversion_writes_nothing_that_does_not_fit(ruda, tmp_path):
+    path, out_file = tmp_path / "big.safetensors", tmp_path / "o.safetensors"
+    big = TensorSnapshot.from_array("w", np.array([1e6, 1.0], "f4"))
+    save(TensorIndex.of([big], format="x"), path)
+    code, out, err = ruda("convert", path, out_file, "--cast", "f16", "--strict")
+    assert code == 1
+    assert "w  f32 to f16: max error 0, relative rms 0, exact 1 of 2, overflow 1" in out
+    assert err == "warning: values do not fit the new type, and --strict: nothing was written\n"
+    assert not out_file.exists()
+    assert ruda("convert", path, out_file, "--cast", "bf16", "--strict")[0] == 0
+    assert out_file.exists()
+
+
+def test_the_report_of_a_conversion_as_json(ruda, tmp_path):
+    path, out_file = tmp_path / "big.safetensors", tmp_path / "o.safetensors"
+    big = TensorSnapshot.from_array("w", np.array([1.0, 2.0, 1e6], "f4"))
+    save(TensorIndex.of([big], format="x"), path)
+    words = ["convert", path, out_file, "--cast", "f16", "--report", "--json"]
+    code, out, _ = ruda(*words)
+    (row,) = json.loads(out)["rows"]
+    assert (code, row["overflow"], row["sampled"]) == (1, 1, False)
+    code, out, _ = ruda(*words, "--sample", "2")
+    (row,) = json.loads(out)["rows"]
+    assert (code, row["overflow"], row["sampled"]) == (0, 0, True)
+    assert not out_file.exists()
 
 
 def test_a_conversion_that_changes_nothing_writes_the_same_bytes(ruda, source, tmp_path):

@@ -100,6 +100,7 @@ if TYPE_CHECKING:
         ConversionRow,
         conversion_report,
         describe,
+        lost_values,
     )
     from ruda.store.result import ApplyIssue, ApplyResult, MissingParam
     from ruda.store.row_list import RowList, RowsAt
@@ -111,7 +112,7 @@ if TYPE_CHECKING:
     from ruda.store.stores import PytorchStore, RudapackStore, SafetensorsStore, StoreOptions
     from ruda.store.suggest_report import Suggestion, SuggestKind, SuggestReport, Verdict
     from ruda.store.suggesting import suggest
-    from ruda.store.targets import Target
+    from ruda.store.targets import Expected, Target, expected_of
     from ruda.store.writer import SaveResult, save, write
 
 __all__ = [
@@ -138,6 +139,7 @@ __all__ = [
     "Decision",
     "DiffReport",
     "DiffRow",
+    "Expected",
     "Family",
     "FileRange",
     "Finding",
@@ -224,10 +226,12 @@ __all__ = [
     "diff_to_json",
     "diff_to_markdown",
     "edit_metadata",
+    "expected_of",
     "fold",
     "fold_all",
     "infer_containers",
     "is_arch_file",
+    "lost_values",
     "open_store",
     "parse_size",
     "plan_save",
@@ -415,6 +419,7 @@ __getattr__, __dir__ = lazy_door(
             "ConversionRow",
             "conversion_report",
             "describe",
+            "lost_values",
         ),
         "result": (
             "ApplyIssue",
@@ -450,7 +455,7 @@ __getattr__, __dir__ = lazy_door(
             "SuggestReport",
             "Verdict",
         ),
-        "targets": ("Target",),
+        "targets": ("Expected", "Target", "expected_of"),
         "writer": (
             "SaveResult",
             "save",

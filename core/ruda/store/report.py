@@ -12,17 +12,19 @@ import numpy as np
 from ruda.errors import RudaError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.store.adapted import CastSource
+from ruda.store.block_scales import ScaledSource
 from ruda.store.compare_report import finite
 from ruda.store.converting import convert
 from ruda.store.decided import ClampedSource
+from ruda.store.deciding import protected_by
 from ruda.store.diff_rows import fold
 from ruda.store.index import TensorIndex
 from ruda.store.int8 import Int8Source
 from ruda.store.piecewise import BLOCK_ELEMENTS, Array, source_blocks
 from ruda.store.recipe import Recipe
-from ruda.store.scales import protected_keys
 from ruda.store.snapshot import ArraySource, TensorSnapshot
 from ruda.store.targets import Target
+from ruda.store.writer import SaveResult
 from ruda.tensor import CastCounts, DType, cast
 
 
@@ -31,7 +33,8 @@ class CastErrors:
     """How far values lie from what they were before a cast; add those of blocks with ``+``.
 
     Errors are over values that are finite before and after: ``finite`` of them. ``exact`` counts
-    values that a cast back gives unchanged, NaN for NaN included.
+    values that a cast back gives unchanged, NaN for NaN included; ``whole`` those that are whole
+    numbers before the cast.
     """
 
     numel: int = 0
@@ -40,6 +43,7 @@ class CastErrors:
     max_absolute: float = 0.0
     total_squares: float = 0.0
     value_squares: float = 0.0
+    whole: int = 0
 
     def __add__(self, other: CastErrors) -> CastErrors:
         return CastErrors(
@@ -49,7 +53,13 @@ class CastErrors:
             max(self.max_absolute, other.max_absolute),
             self.total_squares + other.total_squares,
             self.value_squares + other.value_squares,
+            self.whole + other.whole,
         )
+
+    @property
+    def rounds_whole(self) -> bool:
+        """True if all values are whole numbers, as of a counter, and not all of them stay so."""
+        return self.whole == self.numel and self.exact < self.numel
 
     @property
     def relative_rms(self) -> float:
@@ -75,6 +85,7 @@ class CastErrors:
                 max_absolute=float(error.max(initial=0.0)),
                 total_squares=float(np.square(error).sum()),
                 value_squares=float(np.square(np.where(sane, np.abs(x), 0.0)).sum()),
+                whole=int(np.count_nonzero(x == np.rint(x))),
             )
 
 
@@ -115,7 +126,13 @@ class ConversionRow:
     @property
     def is_loud(self) -> bool:
         """True if it is worth a look: values overflow, vanish or fade, or it is refused."""
-        return bool(self.refused) or not self.counts.clean or self.counts.subnormal > 0
+        lossy = not self.counts.clean or self.counts.subnormal > 0
+        return bool(self.refused) or lossy or self.errors.rounds_whole
+
+    @property
+    def is_lost(self) -> bool:
+        """True if a value becomes infinite or NaN: it overflows and is not clamped."""
+        return self.is_harmed and not self.clamped
 
     def as_data(self) -> dict[str, Any]:
         """The row as plain values, for JSON; a number that is not finite is null."""
@@ -131,6 +148,7 @@ class ConversionRow:
             "exact": self.errors.exact,
             "max_absolute": finite(self.errors.max_absolute),
             "relative_rms": finite(self.errors.relative_rms),
+            "rounds_whole_numbers": self.errors.rounds_whole,
             "overflow": self.counts.overflow,
             "underflow": self.counts.underflow,
             "subnormal": self.counts.subnormal,
@@ -210,6 +228,8 @@ def describe(row: ConversionRow) -> str:
         "subnormal": counts.subnormal,
     }
     text += "".join(f", {name} {count}" for name, count in losses.items() if count)
+    if errors.rounds_whole:
+        text += ", all whole numbers, of which some are rounded"
     return f"{text} (the first values only)" if row.sampled else text
 
 
@@ -227,7 +247,7 @@ def conversion_report(
     that are not cast cost nothing. Raises what ``convert`` and reading raise, and Cancelled.
     """
     view = convert(source, recipe=recipe, target=target)
-    scaled = protected_keys(view) if recipe.cast is not None else {}
+    scaled = protected_by(view, recipe) if recipe.casts else {}
     total = sum(s.numel if sample is None else min(s.numel, sample) for s in view.values())
     done = 0
     rows: list[ConversionRow] = []
@@ -281,6 +301,8 @@ def _refusal(key: str, scaled: dict[str, str]) -> str:
     if key not in scaled:
         return ""
     scale = scaled[key]
+    if not scale:
+        return "whole numbers stored as floats, by its name: the cast would round them"
     if key == scale:
         return "a scale of other values: casting it would change what it multiplies"
     return f"its values mean nothing without {scale!r}, and a cast of them alone would be wrong"
@@ -302,8 +324,24 @@ def _unpacked_from(snapshot: TensorSnapshot) -> str | None:
         if word == "dequantize":
             return rest
         if word == "scale" and rest != "of int8":
-            return DType.I8.label
+            return _scaled_dtype(snapshot.source).label
     return None
+
+
+def _scaled_dtype(source: Any) -> DType:
+    """Element type of the values that a scale was multiplied into."""
+    while source is not None and not isinstance(source, ScaledSource):
+        source = getattr(source, "source", None)
+    return DType.I8 if source is None else source.dtype
+
+
+def lost_values(view: TensorIndex, result: SaveResult) -> int:
+    """How many values of a saved view became infinite or NaN by its casts; clamped ones did not."""
+    return sum(
+        counts.overflow
+        for key, counts in result.casts.items()
+        if not any(step.startswith("clamp ") for step in view[key].trail)
+    )
 
 
 def _stored_bytes(source: Any) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -10,12 +11,12 @@ import click
 
 from ruda.cli.options import RecipeWords, recipe_of, recipe_options
 from ruda.cli.program import FINDINGS, FINE, REFUSED
-from ruda.cli.terminal import monitor, say, table, warn
+from ruda.cli.terminal import monitor, say, say_json, table, warn
 
 if TYPE_CHECKING:
     from ruda.progress import Monitor
     from ruda.session import SavedPage, SaveOptions, SavePlanPage, TargetChoice
-    from ruda.store import MetadataEdit, Recipe, Target, TensorIndex
+    from ruda.store import ConversionReport, MetadataEdit, Recipe, Target, TensorIndex
 
 
 class SaveWords(RecipeWords):
@@ -52,6 +53,20 @@ class SaveWords(RecipeWords):
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it is there.")
 @click.option("--verify", is_flag=True, help="Read OUT back and compare every tensor.")
 @click.option("--report", is_flag=True, help="Show first what the casts do to the values.")
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Look at the first N values of every tensor only, for --report.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="That report as one JSON object; writes none."
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Look at all values first; write nothing if one does not fit its new type.",
+)
 @click.option("--dry-run", is_flag=True, help="Show the plan, write nothing.")
 def command(
     source: str,
@@ -59,6 +74,9 @@ def command(
     target: str | None,
     settings: tuple[str, ...],
     report: bool,
+    sample: int | None,
+    as_json: bool,
+    strict: bool,
     dry_run: bool,
     **words: Unpack[SaveWords],
 ) -> int:
@@ -67,61 +85,118 @@ def command(
     The suffix of OUT says the format (.safetensors, .bpk, .pt, .npz, .npy). A conversion that
     changes nothing carries metadata, order and ids over as they are. OUT appears only when it is
     complete. Where SOURCE is OUT and only its metadata changes, its tensors are left alone.
-    With --report and --dry-run, exit code 1 says that values would overflow.
+    Exit code 1 says that values do not fit the new type: they became infinite or NaN in OUT, or
+    would (--report with --dry-run or --json; --strict, which writes nothing then).
     """
-    from ruda.session import (
-        edit_only,
-        parse_target,
-        plan_saving,
-        save_plan_page,
-        saved_page,
-    )
-    from ruda.store import convert, open_store, write
+    from ruda.session import edit_only, parse_target
+    from ruda.store import convert, open_store
 
     recipe = recipe_of(words)
     choice = None if target is None else parse_target(target, settings)
     if settings and choice is None:
         raise click.UsageError("--set gives settings of a --target, and there is none")
+    look = _Look(report, sample, as_json, strict, dry_run)
     options = _save_options(Path(out), words)
     with (
         monitor("Converting") as watch,
         open_store(source, top_level_key=words["top_level_key"], monitor=watch) as index,
         ExitStack() as files,
     ):
-        edit = edit_only(index, recipe, options) if target is None and not dry_run else None
+        plain = target is None and not (dry_run or as_json)
+        edit = edit_only(index, recipe, options) if plain else None
         if edit is not None:
             _show_edit(edit)
             return FINE
         wanted = _expectation(choice, files, watch)
-        harmless = not report or _show_report(index, recipe, wanted, watch)
+        fits = look.at(index, recipe, wanted, watch)
+        if not fits and not look.goes_on:
+            return FINDINGS
+        if as_json:
+            return FINE
         view = convert(index, recipe=recipe, target=wanted)
-        plan = plan_saving(view, options)
-        page = save_plan_page(plan, index)
-        if dry_run:
-            _show_plan(source, page)
-            for blocker in page.blockers:
-                warn(f"cannot be saved: {blocker}")
-            return (FINE if harmless else FINDINGS) if page.can_save else REFUSED
-        _require_free(plan.path, options.overwrite)
-        plan.require_writable()
+        return _finish(source, index, view, options, watch, dry_run=dry_run, fits=fits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The options about a look at the values before anything is written."""
+
+    report: bool
+    sample: int | None
+    as_json: bool
+    strict: bool
+    dry_run: bool
+
+    def __post_init__(self) -> None:
+        if (self.as_json or self.sample is not None) and not self.report:
+            raise click.UsageError("--json and --sample are about the --report; add it")
+        if self.strict and self.sample is not None:
+            raise click.UsageError("--strict looks at all values, --sample at some; leave one out")
+
+    @property
+    def goes_on(self) -> bool:
+        """True if the plan is shown, or written, though values do not fit."""
+        return self.dry_run or not (self.strict or self.as_json)
+
+    def at(self, index: TensorIndex, recipe: Recipe, wanted: Target | None, watch: Monitor) -> bool:
+        """Say what the casts do, as asked for; False if values become infinite or NaN."""
+        from ruda.store import conversion_report
+
+        if not (self.report or self.strict):
+            return True
+        found = conversion_report(index, recipe, target=wanted, sample=self.sample, monitor=watch)
+        fits = not any(row.is_lost for row in found.rows)
+        if self.as_json:
+            say_json(found.as_data())
+        elif self.report or not fits:
+            _show_report(found)
+        if not fits and self.strict and not self.dry_run:
+            warn("values do not fit the new type, and --strict: nothing was written")
+        return fits
+
+
+def _finish(
+    source: str,
+    index: TensorIndex,
+    view: TensorIndex,
+    options: SaveOptions,
+    watch: Monitor,
+    *,
+    dry_run: bool,
+    fits: bool,
+) -> int:
+    """Show the plan and carry it out, unless it is a dry run."""
+    from ruda.session import plan_saving, save_plan_page, saved_page
+    from ruda.store import lost_values, write
+
+    plan = plan_saving(view, options)
+    page = save_plan_page(plan, index)
+    if dry_run:
         _show_plan(source, page)
-        result = write(plan, monitor=watch, verify=options.verify)
+        for blocker in page.blockers:
+            warn(f"cannot be saved: {blocker}")
+        return (FINE if fits else FINDINGS) if page.can_save else REFUSED
+    _require_free(plan.path, options.overwrite)
+    plan.require_writable()
+    _show_plan(source, page)
+    result = write(plan, monitor=watch, verify=options.verify)
     _show_saved(saved_page(result))
-    return FINE
+    lost = lost_values(view, result)
+    if lost:
+        warn(f"{lost} values do not fit the new type and became infinite or NaN")
+    return FINDINGS if lost else FINE
 
 
-def _show_report(index: TensorIndex, recipe: Recipe, wanted: Target | None, watch: Monitor) -> bool:
-    """Say what the casts do to the values of every tensor; False if some overflow."""
-    from ruda.store import conversion_report, describe
+def _show_report(found: ConversionReport) -> None:
+    """Say what the casts do to the values of every tensor."""
+    from ruda.store import describe
 
-    found = conversion_report(index, recipe, target=wanted, monitor=watch)
     say(found.summary)
     table([[row.key, describe(row)] for row in found.rows if row.is_cast])
     for row in found.rows:
         if row.refused:
             warn(f"{row.key}: {row.refused}")
     say()
-    return found.is_harmless
 
 
 def _save_options(path: Path, words: SaveWords) -> SaveOptions:
@@ -211,8 +286,6 @@ def _show_saved(page: SavedPage) -> None:
         say(page.cast_text)
     for line in page.worst:
         say(f"  {line}")
-    if page.casts.overflow:
-        warn(f"{page.casts.overflow} values do not fit the new type and became infinite")
     if page.stale:
         more = ", …" if len(page.stale) > 3 else ""
         named = ", ".join(page.stale[:3]) + more

@@ -41,7 +41,8 @@ def command(
 ) -> int:
     """Show what SOURCE would do to TARGET, tensor by tensor, without loading anything.
 
-    TARGET is an architecture (see `ruda models`) with its settings, or another weights file.
+    TARGET is an architecture (see `ruda models`) with its settings, a description of a model
+    (arch.toml; `ruda models NAME --save-target FILE` makes one), or another weights file.
     Exit code 0 when the load would be complete, 1 when it would not.
     """
     from ruda.session import parse_target, resolve_target

@@ -1,23 +1,54 @@
-"""``ruda models``: the architectures that weights can be loaded into."""
+"""``ruda models``: the architectures that weights can be loaded into, and what each expects."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ruda.cli.program import FINE
-from ruda.cli.terminal import say, say_json, table
+from ruda.cli.terminal import monitor, say, say_json, table
 
 if TYPE_CHECKING:
     from ruda.models import Architecture
+    from ruda.nn import ParamSpec
+    from ruda.session import TargetChoice
 
 
 @click.command("models")
-@click.option("--json", "as_json", is_flag=True, help="One JSON list.")
-def command(as_json: bool) -> int:
-    """List the architectures that weights can be loaded into, with input and settings."""
+@click.argument("name", required=False)
+@click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option(
+    "--save-target",
+    metavar="FILE",
+    help="Write what NAME expects as a description (.toml or .json) that `ruda diff` takes.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace that file if it is there.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON list, or of NAME one object.")
+def command(
+    name: str | None,
+    settings: tuple[str, ...],
+    save_target: str | None,
+    overwrite: bool,
+    as_json: bool,
+) -> int:
+    """List the architectures that weights can be loaded into, with input and settings.
+
+    With NAME, an architecture with its settings, a weights file or a description of a model, list
+    the tensors that it expects: key, type, shape and kind of module.
+    """
+    if name is None:
+        if save_target is not None:
+            raise click.UsageError("--save-target writes what a NAME expects; name one")
+        return _list(as_json)
+    from ruda.session import parse_target
+
+    return _show(parse_target(name, settings), save_target, overwrite, as_json)
+
+
+def _list(as_json: bool) -> int:
     from ruda.models import architectures
     from ruda.session import shape_text
 
@@ -44,6 +75,58 @@ def command(as_json: bool) -> int:
             say(f"  {setting.name}={setting.default}  {setting.help}")
         say(f"  files of other libraries: --adapt {' or '.join(architecture.adapters)}")
     return FINE
+
+
+def _show(choice: TargetChoice, save_target: str | None, overwrite: bool, as_json: bool) -> int:
+    from ruda.session import resolve_target
+    from ruda.store import expected_of, write_arch
+
+    with monitor("Opening") as watch, closing(resolve_target(choice, monitor=watch)) as found:
+        expected = expected_of(found.expectation)
+        if save_target is not None:
+            _require_free(save_target, overwrite)
+            write_arch(found.expectation, save_target)
+    if as_json:
+        params = [_entry(param) for param in expected.params]
+        say_json({"name": choice.title, "params": params, "notes": list(expected.notes)})
+        return FINE
+    if save_target is None:
+        _list_params(expected.params)
+    else:
+        say(f"Saved what {choice.title} expects, {len(expected.params)} tensors, to {save_target}")
+    for note in expected.notes:
+        say(f"note: {note}")
+    return FINE
+
+
+def _list_params(params: tuple[ParamSpec, ...]) -> None:
+    from ruda.session import shape_text
+
+    rows = [
+        [param.key, str(param.dtype), shape_text(param.shape), ".".join(param.containers)]
+        for param in params
+    ]
+    table(rows, indent=0)
+
+
+def _require_free(path: str, overwrite: bool) -> None:
+    from pathlib import Path
+
+    from ruda.errors import SaveError
+
+    if Path(path).suffix.lower() not in (".toml", ".json"):
+        raise click.UsageError(f"--save-target: {path} must end in .toml or .json")
+    if Path(path).exists() and not overwrite:
+        raise SaveError("the file exists; --overwrite replaces it", stage="plan", path=path)
+
+
+def _entry(param: ParamSpec) -> dict[str, Any]:
+    return {
+        "key": param.key,
+        "dtype": str(param.dtype),
+        "shape": list(param.shape),
+        "containers": list(param.containers),
+    }
 
 
 def _output(architecture: Architecture) -> str:

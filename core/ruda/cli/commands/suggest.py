@@ -9,7 +9,22 @@ import click
 
 from ruda.cli.options import RecipeWords, recipe_of, recipe_options
 from ruda.cli.program import FINDINGS, FINE
-from ruda.cli.terminal import complain, echo, monitor, say_json
+from ruda.cli.terminal import complain, echo, monitor, say_json, table
+
+
+def _list_presets(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
+    """Print the presets and leave, whatever else is there."""
+    if not wanted or ctx.resilient_parsing:
+        return
+    from ruda.store import presets
+
+    rows = []
+    for preset in presets():
+        rows.append([preset.name, preset.title])
+        if preset.note:
+            rows.append(["", f"({preset.note})"])
+    table(rows, indent=0)
+    ctx.exit(FINE)
 
 
 @click.command("suggest")
@@ -18,6 +33,14 @@ from ruda.cli.terminal import complain, echo, monitor, say_json
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
 @recipe_options
 @click.option("--likely", is_flag=True, help="Take likely steps as well, not only certain ones.")
+@click.option(
+    "--presets",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list_presets,
+    help="List the steps that --preset knows, and leave.",
+)
 @click.option("--json", "as_json", is_flag=True, help="All suggestions as one JSON object.")
 def command(
     source: str,
@@ -30,8 +53,9 @@ def command(
     """Suggest a recipe that lets SOURCE load into TARGET; it is printed and not applied.
 
     The recipe goes to stdout as TOML, the evidence for each step to stderr. TARGET is an
-    architecture (see `ruda models`) with its settings, or another weights file. Exit code 0 when
-    the load would be complete with the printed recipe, 1 when it would not.
+    architecture (see `ruda models`) with its settings, a description of a model (arch.toml), or
+    another weights file. Exit code 0 when the load would be complete with the printed recipe, 1
+    when it would not.
     """
     from ruda.session import parse_target, resolve_target
     from ruda.store import diff, open_store, recipe_to_toml, suggest
