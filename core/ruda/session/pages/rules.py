@@ -112,14 +112,19 @@ def rules_page(
     clashes = _collisions(keys, current, monitor)
     changes = _changes(keys, current, wanted, clashes, monitor)
     renamed = sum(before != after for before, after in zip(keys, current, strict=True))
-    found = "" if wanted is None else f" · {matched} found by the target"
+    found = "" if wanted is None else tr(" · {count} found by the target", count=matched)
     return RulesPage(
         rules=tuple(lines),
         changes=tuple(changes[:EXAMPLES]),
         left_out=max(0, len(changes) - EXAMPLES),
         collisions=len({clash for clash in clashes.values() if clash}),
         usable=not any(line.is_error for line in lines) and not clashes,
-        summary=f"{renamed} of {counted(len(keys), 'key')} renamed{found}",
+        summary=tr(
+            "{renamed} of {keys} renamed{found}",
+            renamed=renamed,
+            keys=counted(len(keys), "key"),
+            found=found,
+        ),
     )
 
 
@@ -178,9 +183,9 @@ def _rule_line(
     now = _matched(after, wanted, monitor)
     problem = ""
     if not hits:
-        problem = "matches nothing"
+        problem = tr("matches nothing")
     elif after == list(keys):
-        problem = "changes nothing"
+        problem = tr("changes nothing")
     line = RuleLine(number, draft, hits, now - matched, problem, None, is_error=False)
     return (line, after, now) if draft.enabled else (line, keys, matched)
 
