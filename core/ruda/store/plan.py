@@ -28,6 +28,7 @@ from ruda.store.sharding import (
     unsharded,
 )
 from ruda.store.snapshot import ArraySource, TensorSnapshot, TensorSource
+from ruda.store.uri import Uri, target_of
 
 _ENCODERS: tuple[Encoder, ...] = (
     RudapackEncoder(),
@@ -121,7 +122,7 @@ def refuse_blockers(problems: Iterable[PlanProblem], *, path: Path | None = None
 
 def plan_save(
     index: TensorIndex,
-    path: Path | str,
+    path: Path | Uri | str,
     *,
     format: str | None = None,
     metadata: Mapping[str, str] | None = None,
@@ -138,10 +139,11 @@ def plan_save(
     tensors: ``model.safetensors`` becomes ``model-00001-of-00003.safetensors`` and so on with
     ``model.safetensors.index.json``, unless one file holds all.
 
-    Raises SaveError (stage ``plan``) only where no format can be told or an option does not fit;
+    Raises SaveError (stage ``plan``) only for an address, where no format can be told, or where an
+    option does not fit;
     everything else that stands in the way is in ``problems``.
     """
-    target = Path(path)
+    target = target_of(path)
     if shard_size is not None:
         target = unsharded(target)
     encoder = _encoder(format or format_for(target), target)

@@ -42,6 +42,7 @@ from ruda.store.result import ApplyResult
 from ruda.store.select import PathFilter
 from ruda.store.snapshot import TensorSnapshot
 from ruda.store.streaming import to_bytes
+from ruda.store.uri import Place, Uri, place_of, target_of
 from ruda.store.writer import SaveResult, write
 
 
@@ -105,7 +106,8 @@ class ModuleStore:
     Made by ``from_file`` or ``from_bytes`` of RudapackStore, SafetensorsStore and PytorchStore.
     """
 
-    path: Path | None = None
+    path: Place | None = None
+    """A path, or an address, which can be loaded from only."""
     options: StoreOptions = field(default_factory=StoreOptions)
     _memory: _Memory | None = field(default=None, repr=False, compare=False)
 
@@ -116,7 +118,7 @@ class ModuleStore:
 
     def __post_init__(self) -> None:
         if self.path is not None:
-            object.__setattr__(self, "path", Path(self.path))
+            object.__setattr__(self, "path", place_of(self.path))
 
     @classmethod
     def defaults(cls) -> StoreOptions:
@@ -124,9 +126,9 @@ class ModuleStore:
         return StoreOptions()
 
     @classmethod
-    def from_file(cls, path: Path | str, **options: Unpack[StoreKeywords]) -> Self:
+    def from_file(cls, path: Path | Uri | str, **options: Unpack[StoreKeywords]) -> Self:
         """Store in a file. Raises SettingError for an option that this store does not have."""
-        return cls(Path(path), cls._options(options))
+        return cls(place_of(path), cls._options(options))
 
     @classmethod
     def from_bytes(cls, data: bytes | None = None, **options: Unpack[StoreKeywords]) -> Self:
@@ -279,17 +281,20 @@ class ModuleStore:
             return rules
         return rules.map_indices_contiguous()
 
-    def _source(self) -> Path:
+    def _source(self) -> Place:
         """The file to read: the suffix is appended where only the longer name exists."""
         assert self.path is not None
+        if isinstance(self.path, Uri):
+            return self.path
         return self.path if os.path.exists(self.path) else self._target()
 
     def _target(self) -> Path:
         """The file to write: a path without any suffix gets that of the format."""
         assert self.path is not None
-        if self.options.auto_extension and not self.path.suffix:
-            return self.path.with_name(self.path.name + self._suffix)
-        return self.path
+        path = target_of(self.path)
+        if self.options.auto_extension and not path.suffix:
+            return path.with_name(path.name + self._suffix)
+        return path
 
 
 class WritableStore(ModuleStore):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
-from ruda.errors import FileAccessError
+from ruda.errors import FileAccessError, SaveError
 
 _SCHEME = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 _WEB = ("http", "https")
@@ -106,3 +106,23 @@ def place_of(words: Path | Uri | str) -> Place:
     except ValueError as error:
         raise FileAccessError(f"{words} is no address: {error}") from error
     return Uri(words)
+
+
+def target_of(words: Path | Uri | str) -> Path:
+    """The path that is meant, for a file that is to be written.
+
+    Raises SaveError (stage ``plan``) for an address: nothing can take its place in one step there.
+    """
+    place = place_of(words)
+    if isinstance(place, Uri):
+        tool = _TOOLS.get(place.scheme, "the tool of its service")
+        raise SaveError(
+            "is an address, and a save goes to a file on this machine; save to a path, and copy "
+            f"the file there with {tool}",
+            stage="plan",
+            path=place,
+        )
+    return place
+
+
+_TOOLS = {"s3": "`aws s3 cp`", "gs": "`gcloud storage cp`", "hf": "`hf upload`"}

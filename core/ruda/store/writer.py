@@ -20,7 +20,7 @@ from ruda.store.index import TensorIndex
 from ruda.store.layout import PlanProblem
 from ruda.store.plan import SavePlan, path_problems, plan_save
 from ruda.store.streaming import Record, Stream, Tally
-from ruda.store.uri import Place
+from ruda.store.uri import Place, Uri
 from ruda.store.verify import verify_file
 from ruda.tensor import CastCounts
 
@@ -44,7 +44,7 @@ class SaveResult:
 
 def save(
     index: TensorIndex,
-    path: Path | str,
+    path: Path | Uri | str,
     *,
     format: str | None = None,
     metadata: Mapping[str, str] | None = None,
