@@ -97,3 +97,17 @@ def test_the_environment_sets_the_count() -> None:
         [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "3"
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_task_aside_gives_its_result_or_its_error(count, monkeypatch):
+    monkeypatch.setattr(threads, "_count", count)
+    monkeypatch.setattr(threads, "_pool", None)
+    where = threads.aside(threading.current_thread)()
+    assert where.name.startswith("ruda-kernels") is (count > 1)
+
+    def fail():
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        threads.aside(fail)()

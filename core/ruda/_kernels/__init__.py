@@ -21,12 +21,13 @@ from ruda._kernels.narrowing import (
 )
 from ruda._kernels.order import shuffle_order
 from ruda._kernels.statistics import Moments, histogram, moments
-from ruda._kernels.threads import set_thread_count, thread_count
+from ruda._kernels.threads import aside, set_thread_count, thread_count
 from ruda._kernels.variants import available_variants, describe, variant
 
 __all__ = [
     "Moments",
     "NarrowCounts",
+    "aside",
     "available_variants",
     "describe",
     "histogram",

@@ -83,6 +83,21 @@ def _shared_pool(count: int) -> ThreadPoolExecutor:
         return _pool
 
 
+def aside(task: Callable[[], T]) -> Callable[[], T]:
+    """Begin a task on the pool; what is returned waits for its result, or raises its error.
+
+    With one thread it is done at once. The task must not call this or ``in_pieces`` itself.
+    """
+    count = thread_count()
+    if count > 1:
+        try:
+            return _shared_pool(count).submit(task).result
+        except RuntimeError:  # as below
+            pass
+    result = task()
+    return lambda: result
+
+
 def in_pieces(task: Callable[[slice], T], length: int, item_bytes: int) -> list[T]:
     """Results of ``task`` over consecutive slices that cover 0 … length, in order.
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import io
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import merge
 from typing import Protocol
 
+from ruda._kernels import aside
 from ruda.errors import SaveError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.store.adapted import counts_of
 from ruda.store.bytefile import ByteFile
+from ruda.store.checksum import begin_crc, joined
 from ruda.store.filerange import FileRange
 from ruda.store.layout import PIECE_BYTES, Frame, Layout, PlannedTensor
 from ruda.store.mapped import MappedRange
@@ -131,6 +133,7 @@ class Stream:
         digest = hashlib.sha256() if self._digests else None
         sums = self._layout.checksums
         checksum = None if sums is None else sums[entry.key]
+        known = None if sums is None else _stated(entry)
         monitor, tally = self._tally.monitor, self._tally
         got = self._take(entry) if digest is None and checksum is None else 0
         for chunk in _rest(entry, got):
@@ -138,11 +141,15 @@ class Stream:
             got += len(chunk)
             if got > entry.nbytes:
                 break
-            self._put(chunk)
-            if digest is not None:
-                digest.update(chunk)
-            if checksum is not None:
-                checksum = zlib.crc32(chunk, checksum)
+            hashed = None if digest is None else aside(partial(digest.update, chunk))
+            summed = None if checksum is None or known is not None else begin_crc(chunk, checksum)
+            try:
+                self._put(chunk)
+            finally:  # the next chunk may take the place of this one
+                if hashed is not None:
+                    hashed()
+                if summed is not None:
+                    checksum = summed()
             monitor.report(Progress(tally.before + self.position, tally.total, "bytes"))
         if got != entry.nbytes:
             raise SaveError(
@@ -151,7 +158,7 @@ class Stream:
                 stage="write",
             )
         if checksum is not None:
-            self._sums[entry.key] = checksum
+            self._sums[entry.key] = checksum if known is None else joined(checksum, known, got)
         self._note(entry, digest.hexdigest() if digest else None)
 
     def _take(self, entry: PlannedTensor) -> int:
@@ -206,6 +213,12 @@ def _plain(source: TensorSource) -> FileRange | None:
     if isinstance(source, MappedRange):
         return source.range
     return source if isinstance(source, FileRange) else None
+
+
+def _stated(entry: PlannedTensor) -> int | None:
+    """CRC-32 that the source's file states for the bytes of a tensor, and that reading compares."""
+    stated: int | None = getattr(entry.snapshot.source, "checksum", None)
+    return stated
 
 
 def _rest(entry: PlannedTensor, done: int) -> Iterable[memoryview]:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
 from ruda.store.bytefile import ByteFile
+from ruda.store.checksum import begin_crc, joined
 from ruda.store.filerange import shaped
 from ruda.store.formats._torch_refs import TensorRef, element_bytes
 from ruda.store.formats._zip import STORED, Member, ZipDirectory
 from ruda.store.snapshot import Origin
 from ruda.tensor import DType
+
+READ_BYTES = 8 << 20
+FILL_BYTES = 512 << 10
+"""Bytes of a checked storage that are summed while the next are read."""
 
 
 class StorageBytes(Protocol):
@@ -25,6 +30,15 @@ class StorageBytes(Protocol):
 
     def place(self, start: int, count: int) -> Origin | None:
         """Where the range lies plainly in a file, or None."""
+
+    def fill(self, start: int, target: memoryview) -> None:
+        """Read a range that is as long as ``target`` into it."""
+
+    def checksum(self, start: int, count: int) -> int | None:
+        """CRC-32 that the file states for just this range, or None.
+
+        ``stream`` has compared it by the time that all of it has passed.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +56,14 @@ class PlainBytes:
         """See StorageBytes."""
         return Origin(self.file.path, self.offset + start, count)
 
+    def fill(self, start: int, target: memoryview) -> None:
+        """See StorageBytes."""
+        self.file.read_into(self.offset + start, target)
+
+    def checksum(self, start: int, count: int) -> int | None:
+        """See StorageBytes; None."""
+        return None
+
 
 class EmbeddedBytes(PlainBytes):
     """A storage whose bytes were inside a pickle, and are in memory."""
@@ -58,7 +80,8 @@ class MemberBytes:
     """A storage that is a member of a zip archive.
 
     Its checksum is compared the first time that a read covers at least half of it, so that no
-    read costs more than twice what was asked for.
+    read costs more than twice what was asked for; and every time that all of it is streamed, as
+    a save does, which takes the checksum over.
     """
 
     archive: ZipDirectory
@@ -67,19 +90,60 @@ class MemberBytes:
 
     def stream(self, start: int, count: int, size: int) -> Iterator[memoryview]:
         """See StorageBytes. Raises ChecksumError after the last piece if the storage is damaged."""
-        stored = self.member.method == STORED
-        settled = self.verified or not self.archive.checked
-        if stored and (settled or self.member.size > 2 * count):
+        if self._is_unchecked(count) and self.checksum(start, count) is None:
             return self.archive.file.stream(self.member.offset + start, count, size)
         return self._checked(start, count, size)
+
+    def _is_unchecked(self, count: int) -> bool:
+        """True if a read of so many bytes takes them from the file as they are."""
+        settled = self.verified or not self.archive.checked
+        return self.member.method == STORED and (settled or self.member.size > 2 * count)
+
+    def fill(self, start: int, target: memoryview) -> None:
+        """See StorageBytes. Raises ChecksumError if the storage is damaged."""
+        member, count = self.member, len(target)
+        if self._is_unchecked(count):
+            self.archive.file.read_into(member.offset + start, target)
+            return
+        if member.method != STORED:
+            at = 0
+            for piece in self._checked(start, count, READ_BYTES):
+                target[at : at + len(piece)] = piece
+                at += len(piece)
+            return
+        sums: list[tuple[Callable[[], int], int]] = []
+        for at in range(0, count, FILL_BYTES):
+            piece = target[at : at + FILL_BYTES]
+            self.archive.file.read_into(member.offset + start + at, piece)
+            sums.append((begin_crc(piece), len(piece)))
+        crc = self._crc(0, start)
+        for summed, length in sums:
+            crc = joined(crc, summed(), length)
+        crc = self._crc(start + count, member.size, crc)
+        self.archive.check(member, crc)
+        self.verified = True
+
+    def _crc(self, start: int, stop: int, before: int = 0) -> int:
+        """Sum of a range that nobody asked for, behind the sum of what precedes it."""
+        for piece in self.archive.file.stream(self.member.offset + start, stop - start, READ_BYTES):
+            before = zlib.crc32(piece, before)
+        return before
+
+    def checksum(self, start: int, count: int) -> int | None:
+        """See StorageBytes; None unless the range is the whole member."""
+        whole = start == 0 and count == self.member.size
+        return self.member.crc if whole and self.archive.checked else None
 
     def _checked(self, start: int, count: int, size: int) -> Iterator[memoryview]:
         crc, at, stop = 0, 0, start + count
         for piece in self.archive.stream(self.member, size):
-            crc = zlib.crc32(piece, crc)
-            low, high = max(start, at), min(stop, at + len(piece))
-            if low < high:
-                yield piece[low - at : high - at]
+            summed = begin_crc(piece, crc)
+            try:
+                low, high = max(start, at), min(stop, at + len(piece))
+                if low < high:
+                    yield piece[low - at : high - at]
+            finally:
+                crc = summed()
             at += len(piece)
         self.archive.check(self.member, crc)
         self.verified = True
@@ -159,13 +223,17 @@ class ViewSource:
             return found
         return Origin(found.path)
 
+    @property
+    def checksum(self) -> int | None:
+        """CRC-32 of the bytes that ``stream`` gives, where the file states it; compared by then."""
+        ref = self.ref
+        if not self.is_plain:
+            return None
+        return self.storage.checksum(ref.offset * element_bytes(ref.dtype), ref.nbytes)
+
     def _fetch(self, start: int, count: int) -> np.ndarray[Any, Any]:
         raw = np.empty(count, np.uint8)
-        target = raw.data
-        at = 0
-        for piece in self.storage.stream(start, count, 8 << 20):
-            target[at : at + len(piece)] = piece
-            at += len(piece)
+        self.storage.fill(start, raw.data)
         return raw
 
 

@@ -57,6 +57,10 @@ class _Run:
     def stream(self, size: int) -> Iterator[memoryview]:
         return self.storage.stream(self.start, self.nbytes, size)
 
+    @property
+    def checksum(self) -> int | None:
+        return self.storage.checksum(self.start, self.nbytes)
+
 
 @dataclass(slots=True)
 class _Storage:

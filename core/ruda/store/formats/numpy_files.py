@@ -76,6 +76,12 @@ class _Behind:
     def place(self, start: int, count: int) -> Any:
         return self.whole.place(self.skip + start, count)
 
+    def fill(self, start: int, target: memoryview) -> None:
+        self.whole.fill(self.skip + start, target)
+
+    def checksum(self, start: int, count: int) -> int | None:
+        return self.whole.checksum(self.skip + start, count)
+
 
 class _TextArrayError(UnsupportedContentError):
     """Raised for an array of texts, which an archive may hold beside its numbers."""

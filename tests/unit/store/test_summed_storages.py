@@ -1,0 +1,108 @@
+"""Checksums of large storages: compared while they are read in pieces, and taken over by a save."""
+
+import zipfile
+
+import numpy as np
+import pytest
+
+from ruda.errors import ChecksumError
+from ruda.store import TensorIndex, TensorSnapshot, open_store, save
+from ruda.store.formats._torch_source import FILL_BYTES
+
+COUNT = 3 * FILL_BYTES // 4 + 5  # four pieces, the last of them small
+VALUES = np.arange(COUNT, dtype=np.float32)
+FILES = ["m.pt", "m.npz"]
+
+
+def made(path, values=VALUES):
+    save(TensorIndex.of([TensorSnapshot.from_array("w", values)], format="memory"), path)
+    return path
+
+
+def damaged(path, at):
+    """The file with one bit of the tensor turned."""
+    with open_store(path) as index:
+        origin = index["w"].origin
+    raw = bytearray(path.read_bytes())
+    raw[origin.offset + at] ^= 4
+    path.write_bytes(raw)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_large_storage_is_read_in_pieces(tmp_path, name):
+    path = made(tmp_path / name)
+    with open_store(path) as index:
+        for _ in range(2):  # the second time without its checksum
+            np.testing.assert_array_equal(index["w"].read(), VALUES)
+
+
+@pytest.mark.parametrize("at", [0, FILL_BYTES - 1, FILL_BYTES, 4 * COUNT - 1])
+@pytest.mark.parametrize("name", FILES)
+def test_one_bit_of_damage_is_seen_in_every_piece(tmp_path, name, at):
+    path = made(tmp_path / name)
+    damaged(path, at)
+    with open_store(path) as index, pytest.raises(ChecksumError, match=r"is damaged: its checksum"):
+        index["w"].read()
+
+
+def test_damage_before_the_values_is_seen(tmp_path):
+    path = made(tmp_path / "m.npz")
+    with open_store(path) as index:
+        start = index["w"].origin.offset
+        raw = bytearray(path.read_bytes())
+        raw[start - 2] = ord("\t")  # the header is padded with spaces
+        path.write_bytes(raw)
+        with pytest.raises(ChecksumError, match=r"is damaged: its checksum"):
+            index["w"].read()
+
+
+@pytest.mark.parametrize("target", ["o.pt", "o.npz", "o.safetensors", "o.bpk"])
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_saved_of_such_a_file_has_right_checksums(tmp_path, name, target):
+    path = made(tmp_path / name)
+    out = tmp_path / target
+    with open_store(path) as index:
+        save(index, out, verify=True)
+    if zipfile.is_zipfile(out):
+        with zipfile.ZipFile(out) as archive:
+            assert archive.testzip() is None
+    assert out.read_bytes() == made(tmp_path / f"again-{target}").read_bytes()
+
+
+@pytest.mark.parametrize("target", ["o.pt", "o.npz", "o.safetensors"])
+@pytest.mark.parametrize("name", FILES)
+def test_damage_is_not_saved(tmp_path, name, target):
+    path = made(tmp_path / name)
+    damaged(path, 2 * COUNT)
+    out = tmp_path / target
+    out.write_bytes(b"the old file")
+    with open_store(path) as index, pytest.raises(ChecksumError, match=r"is damaged: its checksum"):
+        save(index, out, overwrite=True)
+    assert out.read_bytes() == b"the old file"
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([name, target])
+
+
+def test_damage_that_comes_after_a_first_reading_is_not_saved(tmp_path):
+    path = made(tmp_path / "m.pt")
+    with open_store(path) as index:
+        index["w"].read()
+        damaged(path, 2 * COUNT)
+        with pytest.raises(ChecksumError, match=r"is damaged: its checksum"):
+            save(index, tmp_path / "o.pt")
+    assert [p.name for p in tmp_path.iterdir()] == ["m.pt"]
+
+
+def test_a_part_of_a_storage_is_checked_from_half_of_it_on(tmp_path):
+    path = made(tmp_path / "m.pt", np.arange(2 * COUNT, dtype=np.float32))
+    with open_store(path) as index:
+        whole = index["w"].source
+        for start, count in [(0, COUNT), (COUNT, COUNT), (3, COUNT + 7), (1, 5)]:
+            raw = np.empty(4 * count, np.uint8)
+            whole.storage.verified = False
+            whole.storage.fill(4 * start, raw.data)
+            assert whole.storage.verified is (2 * count >= 2 * COUNT)
+            np.testing.assert_array_equal(
+                raw.view(np.float32), np.arange(start, start + count, dtype=np.float32)
+            )
+        assert whole.storage.checksum(0, 8 * COUNT) == whole.checksum
+        assert whole.storage.checksum(0, 4) is None
