@@ -137,11 +137,22 @@ def test_stories_load_completely(cases):
     assert diff(source, model, recipe=suggest(source, model).to_recipe()).is_clean
 
 
+def test_the_file_of_the_stories_loads_completely_as_it_is(cases):
+    model = get("llama").build(tied=1)
+    with open_store(cases / "models" / "stories260k_llama" / "stories260K.bin") as source:
+        report = suggest(source, model)
+        assert report.to_recipe() == read_recipe(RECIPES / "stories260k_llama2c.toml")
+        assert diff(source, model, recipe=report.to_recipe()).is_clean
+        result = apply(source, model, recipe=report.to_recipe())
+    assert len(result.applied) == 47
+    assert not result.missing
+
+
 def test_stories_are_told_word_for_word(cases):
     folder = cases / "models" / "stories260k_llama"
     model = get("llama").build(tied=1)
-    recipe = read_recipe(RECIPES / "stories260k_llama.toml")
-    apply(llama2c(folder / "stories260K.bin"), model, recipe=recipe)
+    with open_store(folder / "stories260K.bin") as source:
+        apply(source, model, recipe=read_recipe(RECIPES / "stories260k_llama2c.toml"))
     with np.load(folder / "ref.npz") as reference:
         ids, logits = reference["ids"], reference["logits16"]
     found = model(Tensor(ids[None])).numpy()[0]

@@ -146,7 +146,7 @@ def _architecture(
         output="logits",
         settings=_settings(**sizes),
         builder=Llama,
-        adapters=("hf-llama-to-ruda", "pytorch-to-ruda"),
+        adapters=("hf-llama-to-ruda", "pytorch-to-ruda", "llama2c-to-ruda"),
     )
 
 

@@ -13,12 +13,17 @@ from ruda.store.adapted import relabelled
 from ruda.store.diff_facts import cause_of, collision_fact, dtype_cause, dtype_fact, shape_fact
 from ruda.store.diff_rows import Cause, DiffRow, NearestFinder, Status
 from ruda.store.recipe import Recipe
-from ruda.store.regrouping import Parts, adapt, gathered
+from ruda.store.regrouping import Parts, adapt, gathered, share_of
 from ruda.store.remap import Collision
 from ruda.store.snapshot import TensorSnapshot, kind_of
 from ruda.tensor import Kind
 
-HARMLESS = frozenset({"num_batches_tracked", "position_ids", "inv_freq", "masked_bias"})
+HARMLESS = frozenset(
+    {
+        *("num_batches_tracked", "position_ids", "inv_freq", "masked_bias"),
+        *("freq_cis_real", "freq_cis_imag"),
+    }
+)
 """Last segments of keys that PyTorch writes and no model needs: counters, and tables that are
 computed."""
 
@@ -94,7 +99,7 @@ class Judge:
         sources = [self.sources[piece.key] for piece in parts]
         extra: dict[str, Any] = {
             "others": tuple(sources[1:]),
-            "share": max(piece.blocks for piece in parts),
+            "share": max(map(share_of, parts, sources)),
         }
         first = sources[0]
         skip = self.skip_cause(param.key, param.containers)

@@ -14,6 +14,7 @@ from functools import cached_property
 
 LEAVES: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "Linear": (("weight", ("weight",)), ("bias", ("bias",))),
+    "Matrix": (("weight", ("weight",)),),
     "Conv1D": (("weight", ("weight",)), ("bias", ("bias",))),
     "Conv2d": (("weight", ("weight",)), ("bias", ("bias",))),
     "Embedding": (("weight", ("weight",)),),
@@ -36,7 +37,8 @@ class Row:
     """One module, or one tensor that stands alone (kind ``""``).
 
     ``elsewhere`` may hold several places, the usual one first; ``{}`` stands for the last segment
-    where that is not simply added. A ``Conv1D`` is a Linear whose weight is (in, out) there, too.
+    where that is not simply added; a place that ends with ``!`` has none. A ``Matrix`` is a Linear
+    without bias, a ``Conv1D`` one whose weight is (in, out) there, too.
     """
 
     here: str
@@ -52,6 +54,8 @@ class Row:
     """True where the prefix of the body does not stand before it."""
     tied_to: str = ""
     """The module here whose weight it is where the file has none."""
+    is_stacked: bool = False
+    """True where the tensors of all layers are one there, along a first axis of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +75,13 @@ class Rule:
     @property
     def is_turned(self) -> bool:
         """True for a matrix whose axes are swapped."""
-        return self.row.kind == "Linear" and self.leaf == "weight"
+        return self.row.kind in ("Linear", "Matrix") and self.leaf == "weight"
 
     @property
     def containers(self) -> tuple[str, ...]:
         """What is known of the modules that own it here."""
         above = ("",) * self.here.count(".")
-        kind = "Linear" if self.row.kind == "Conv1D" else self.row.kind
+        kind = "Linear" if self.row.kind in ("Conv1D", "Matrix") else self.row.kind
         return (*above, f"Struct:{kind}" if kind else "")
 
 
@@ -197,12 +201,14 @@ def _compiled(rows: tuple[Row, ...]) -> Iterator[Rule]:
             yield Rule(row.here, places, row, "")
             continue
         for leaf, names in LEAVES[row.kind]:
-            spelled = tuple(
-                place.replace("{}", name) if "{}" in place else f"{place}.{name}"
-                for place in places
-                for name in names
-            )
+            spelled = tuple(_spelled(place, name) for place in places for name in names)
             yield Rule(f"{row.here}.{leaf}", spelled, row, leaf)
+
+
+def _spelled(place: str, name: str) -> str:
+    if place.endswith("!"):
+        return place[:-1]
+    return place.replace("{}", name) if "{}" in place else f"{place}.{name}"
 
 
 def _filled(template: str, numbers: tuple[str, ...]) -> str:

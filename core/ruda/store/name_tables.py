@@ -332,6 +332,37 @@ def _torchvision_vit() -> NameMap:
     )
 
 
+def _llama2c() -> NameMap:
+    layer = "layers.*"
+    once = {"tok_embeddings": "Embedding", "norm": "RmsNorm", "output": "Matrix"}
+    attention = {f"attention.{name}": name for name in ("wq", "wk", "wv", "wo")}
+    forward = {f"feed_forward.{name}": name for name in ("w1", "w2", "w3")}
+    return NameMap(
+        "llama2c",
+        "llama2.c's files",
+        (
+            *(
+                Row(
+                    name,
+                    f"{name}!",
+                    kind,
+                    tied_to="tok_embeddings" if name == "output" else "",
+                )
+                for name, kind in once.items()
+            ),
+            *(
+                Row(f"{layer}.{here}", f"{there}!", "Matrix", is_stacked=True)
+                for here, there in (attention | forward).items()
+            ),
+            *(
+                Row(f"{layer}.{name}", f"{name}!", "RmsNorm", is_stacked=True)
+                for name in ("attention_norm", "ffn_norm")
+            ),
+        ),
+        ("tok_embeddings", "attention_norm", "wq", "w1", "ffn_norm"),
+    )
+
+
 _MAKERS = {
     "hf-bert": _bert,
     "hf-gpt2": _gpt2,
@@ -339,6 +370,7 @@ _MAKERS = {
     "hf-resnet": _hf_resnet,
     "hf-mobilenet-v2": _hf_mobilenet,
     "hf-vit": _hf_vit,
+    "llama2c": _llama2c,
     "timm-mobilenet-v2": _timm_mobilenet,
     "timm-vit": _timm_vit,
     "torchvision-vit": _torchvision_vit,

@@ -25,7 +25,7 @@ from ruda.store.adapter import (
 )
 from ruda.store.name_map import NameMap, Rule
 from ruda.store.name_tables import NAME_MAPS, name_map
-from ruda.store.regroup import Piece
+from ruda.store.regroup import EACH, Piece
 from ruda.store.snapshot import Origin, TensorSnapshot, kind_of
 from ruda.store.special import PermutedSource
 from ruda.tensor import Kind
@@ -108,8 +108,9 @@ class NamesToRuda(_Named):
         if found is None:
             return tuple((piece,) for piece in _pytorch_places(key, containers))
         row, axis = found.rule.row, found.rule.axis
+        block, blocks = (int(found.numbers[0]), EACH) if row.is_stacked else (row.block, row.blocks)
         places = [
-            Piece(name, row.block, row.blocks, axis=axis)
+            Piece(name, block, blocks, axis=axis)
             for name in self._spellings(found.elsewhere, row.outside)
         ]
         if row.tied_to and found.rule.leaf == "weight":
@@ -129,8 +130,9 @@ class NamesToRuda(_Named):
         found = self.map.find_elsewhere(key, self.prefix)
         if not found:
             return _TO_RUDA.results(key, containers)
+        blocks = EACH if found[0].rule.row.is_stacked else 1
         return tuple(
-            Piece(each.here, containers=each.rule.containers, axis=each.rule.axis) for each in found
+            Piece(each.here, 0, blocks, each.rule.containers, axis=each.rule.axis) for each in found
         )
 
     def reverse(self) -> ModuleAdapter:
@@ -162,6 +164,8 @@ class RudaToNames(_Named):
     def pieces(self, key: str, containers: tuple[str, ...]) -> tuple[tuple[Piece, ...], ...]:
         """The parameters of Ruda's that make up a tensor of the other library."""
         found = self.map.find_elsewhere(key, self.prefix)
+        if found and found[0].rule.row.is_stacked:
+            return ()  # nothing here says how many layers there are
         if not found:
             other = _TO_PYTORCH.pieces(key, containers)
             return other or _renamed(_TO_PYTORCH, key, containers)
@@ -178,6 +182,8 @@ class RudaToNames(_Named):
         row = found.rule.row
         prefix = self.map.prefixes[0] if self.prefix is None else self.prefix
         name = found.elsewhere[0] if row.outside else prefix + found.elsewhere[0]
+        if row.is_stacked:
+            return (Piece(name, int(found.numbers[0]), EACH),)
         return (Piece(name, row.block, row.blocks, axis=found.rule.axis),)
 
     def reverse(self) -> ModuleAdapter:

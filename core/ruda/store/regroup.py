@@ -54,6 +54,10 @@ _SPECIAL = frozenset({*GATES, *_BOTH_WAYS, *_FIELDS, "MultiHeadAttention"})
 _RECURRENT_LEAF = re.compile(r"(weight|bias)_(ih|hh)_l(\d+)(_reverse)?")
 
 
+EACH = 0
+"""Number of blocks of a tensor that holds the tensors of all layers along a first axis."""
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A tensor of the other side, or one of several equal blocks of it along an axis."""
@@ -61,6 +65,7 @@ class Piece:
     key: str
     block: int = 0
     blocks: int = 1
+    """1 for the whole tensor; ``EACH`` where ``block`` is a place on an axis of its own."""
     containers: tuple[str, ...] = ()
     """Modules that own it where it is adapted on its own; empty: those of what it goes into."""
     shared: bool = False

@@ -9,7 +9,8 @@ from ruda.errors import AdapterError
 from ruda.nn import ParamSpec
 from ruda.store.adapt import ModuleAdapter, pieces_of, results_of
 from ruda.store.adapted import relabelled
-from ruda.store.regroup import Piece
+from ruda.store.layers import layer_of, layered
+from ruda.store.regroup import EACH, Piece
 from ruda.store.row_blocks import block_of, stacked
 from ruda.store.snapshot import TensorSnapshot
 
@@ -40,7 +41,7 @@ class Taken:
         if piece.key in self.whole:
             return False
         blocks = self.blocks.get(piece.key)
-        return not blocks or (piece.blocks > 1 and piece.block not in blocks)
+        return not blocks or (piece.blocks != 1 and piece.block not in blocks)
 
     def __contains__(self, key: str) -> bool:
         return key in self.whole or key in self.blocks
@@ -81,10 +82,14 @@ class Joining:
     """Steps on the trail before this recipe."""
     axis: int = 0
     """The axis along which they lie."""
+    are_layers: bool = False
+    """True where they lie along an axis of its own."""
 
     def adapted(self, adapter: ModuleAdapter) -> TensorSnapshot:
         """The one tensor. Raises AdapterError."""
         adapted = [adapter.adapt(part) for part in self.parts]
+        if self.are_layers:
+            return layered(adapted, self.key, self.containers, self.before)
         return stacked(adapted, self.key, self.containers, self.before, axis=self.axis)
 
 
@@ -109,7 +114,16 @@ def part_of(piece: Piece, snapshot: TensorSnapshot) -> TensorSnapshot:
     """The tensor, or the block of its rows that the piece names. Raises AdapterError."""
     if piece.blocks == 1:
         return snapshot
+    if piece.blocks == EACH:
+        return layer_of(snapshot, piece.block)
     return block_of(snapshot, piece.block, piece.blocks, axis=piece.axis)
+
+
+def share_of(piece: Piece, snapshot: TensorSnapshot) -> int:
+    """Of how many blocks of this tensor the piece is one."""
+    if piece.blocks != EACH:
+        return piece.blocks
+    return snapshot.shape[0] if snapshot.shape else 1
 
 
 def adapt(adapter: ModuleAdapter, given: TensorSnapshot | Joining) -> TensorSnapshot:
@@ -191,9 +205,10 @@ def _wanted(
             uses.setdefault(piece.key, []).append(piece)
             found.setdefault(piece.key, [])
     for key, pieces in uses.items():
-        if pieces[0].blocks != len(pieces):
+        blocks = share_of(pieces[0], sources[key])
+        if blocks != len(pieces):
             raise AdapterError(
-                f"the target wants {len(pieces)} of the {pieces[0].blocks} blocks of its rows",
+                f"the target wants {len(pieces)} of the {blocks} blocks of its rows",
                 key=key,
             )
     return found, tied
@@ -204,6 +219,11 @@ def _split(adapter: ModuleAdapter, labelled: TensorSnapshot) -> Iterator[TensorS
     pieces = results_of(adapter, labelled.key, labelled.containers)
     if not pieces or pieces[0].blocks > 1 or not pieces[0].containers:
         yield labelled
+        return
+    if pieces[0].blocks == EACH:
+        for at in range(labelled.shape[0] if labelled.shape else 0):
+            key = pieces[0].key.replace("*", str(at), 1)
+            yield layer_of(relabelled(labelled, key, pieces[0].containers), at)
         return
     for block, piece in enumerate(pieces):
         part = relabelled(labelled, piece.key, piece.containers)
@@ -226,13 +246,16 @@ def _groups(
     found: dict[str, Joining | None] = {}
     for key, members in parts.items():
         whole = wholes[key]
-        if len(members) != whole.blocks:
+        blocks = max(members) + 1 if whole.blocks == EACH else whole.blocks
+        if len(members) != blocks:
             raise AdapterError(
-                f"only {len(members)} of the {whole.blocks} tensors that it is made of are there",
+                f"only {len(members)} of the {blocks} tensors that it is made of are there",
                 key=key,
             )
         ordered = tuple(members[block] for block in sorted(members))
-        joining = Joining(key, (), ordered, ordered[0].trail, whole.axis)
+        joining = Joining(
+            key, (), ordered, ordered[0].trail, whole.axis, are_layers=whole.blocks == EACH
+        )
         first = next(iter(members.values()))
         found |= {member.key: joining if member is first else None for member in ordered}
     return found

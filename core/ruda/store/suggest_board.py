@@ -12,6 +12,7 @@ import numpy as np
 from ruda.errors import AdapterError
 from ruda.nn import ParamSpec
 from ruda.store.adapt import IdentityAdapter, ModuleAdapter, pieces_of, with_last_segment
+from ruda.store.regroup import EACH
 from ruda.store.remap import RemapRule, compact_indices
 from ruda.store.snapshot import ArraySource, TensorSnapshot, kind_of
 
@@ -70,13 +71,18 @@ def wants_of(params: Iterable[ParamSpec], adapter: ModuleAdapter) -> tuple[Want,
         if not plain:
             name, blocks, axis = _name_before(adapter, param)
             shape, turned = _before(back, param)
-            if blocks > 1 and shape:
+            if blocks == EACH:
+                shape = (1, *shape)
+            elif blocks > 1 and shape:
                 axis = min(axis, len(shape) - 1)
                 shape = (*shape[:axis], shape[axis] * blocks, *shape[axis + 1 :])
         # Parts of one tensor are one want; other parameters never are.
-        place = name if blocks > 1 else param.key
+        place = name if blocks != 1 else param.key
         if place in found:
-            found[place] = replace(found[place], count=found[place].count + 1)
+            count = found[place].count + 1
+            found[place] = replace(found[place], count=count)
+            if blocks == EACH:
+                found[place] = replace(found[place], shape=(count, *shape[1:]))
         else:
             found[place] = Want(param.key, name, shape, param.dtype.is_float, turned)
     return tuple(found.values())

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ruda import nn
 from ruda.errors import AdapterError, RecipeError
 from ruda.models import get
-from ruda.store import Recipe, Status, apply, collect, convert, diff
+from ruda.store import Recipe, Status, apply, collect, convert, diff, open_store, save
 from ruda.store.adapt import adapter_named
 from ruda.store.index import TensorIndex
 from ruda.store.name_tables import NAME_MAPS, name_map
@@ -31,6 +31,7 @@ MODELS = {
     "hf-resnet": ("resnet50", RESNET),
     "hf-mobilenet-v2": ("mobilenet-v2", {"width": 10, "classes": 3}),
     "hf-vit": ("vit-b16", PICTURE),
+    "llama2c": ("llama", LLAMA),
     "timm-mobilenet-v2": ("mobilenet-v2", {"width": 10, "classes": 3}),
     "timm-vit": ("vit-b16", PICTURE),
     "torchvision-vit": ("vit-b16", PICTURE),
@@ -78,6 +79,9 @@ def test_a_table_names_every_tensor_once(name: str) -> None:
         back = table.find_elsewhere(
             spelling if found[owners[0]].rule.row.outside else (table.prefixes[0] + spelling)
         )
+        if back[0].rule.row.is_stacked:  # one tensor for all layers
+            assert owners == [back[0].here.replace("*", str(at)) for at in range(2)]
+            continue
         assert [each.here for each in back] == owners
         assert len(owners) == back[0].rule.row.blocks
 
@@ -141,6 +145,9 @@ TRAILS = [
     pytest.param("hf-llama", "layers.0.attention.q_norm.gamma", "rename; permute"),
     pytest.param("hf-llama", "layers.0.attention.wv.weight", "rename; transpose 0,1"),
     pytest.param("hf-resnet", "layer2.0.downsample.1.running_var", "rename"),
+    pytest.param("llama2c", "layers.1.attention.wq.weight", "rename; split 2; transpose 0,1"),
+    pytest.param("llama2c", "layers.1.ffn_norm.gamma", "rename; split 2"),
+    pytest.param("llama2c", "output.weight", "rename; transpose 0,1"),
 ]
 
 
@@ -156,6 +163,8 @@ BACK = [
     pytest.param("hf-gpt2", "h.0.attn.c_attn.weight", (4, 12), "rename; join 3"),
     pytest.param("hf-gpt2", "h.0.attn.c_attn.bias", (12,), "rename; join 3"),
     pytest.param("timm-vit", "blocks.1.attn.qkv.weight", (12, 4), "rename; transpose 0,1; join 3"),
+    pytest.param("llama2c", "w1", (2, 6, 8), "rename; transpose 0,1; join 2"),
+    pytest.param("llama2c", "attention_norm", (2, 8), "rename; join 2"),
     pytest.param("hf-bert", "encoder.layer.0.output.dense.weight", (4, 6), "rename; transpose 0,1"),
     pytest.param(
         "hf-llama",
@@ -383,3 +392,38 @@ def test_a_tied_head_may_stand_beside_a_map() -> None:
     assert Recipe(adapt=("hf-bert-to-ruda", "tied-head")).adapter().name == (
         "hf-bert-to-ruda then tied-head"
     )
+
+
+def test_layers_of_one_tensor_are_taken_one_by_one() -> None:
+    source, recipe = file_for("llama2c", model_for("llama2c")), Recipe(adapt=("llama2c-to-ruda",))
+    fewer = diff(source, model_for("llama2c", layers=1), recipe=recipe)
+    assert fewer.is_complete
+    assert "1 of the 2 blocks of rows of 'wq' are wanted by nobody" in fewer.notes
+    more = diff(source, model_for("llama2c", layers=3), recipe=recipe)
+    errors = more.of(Status.ERROR)
+    assert len(errors) == 9
+    assert "holds 2 layers, numbered from 0: there is no layer 2" in errors[0].reason
+    there = convert(source, recipe=recipe)
+    assert set(there) == set(values(model_for("llama2c")))
+    again = convert(there, recipe=Recipe(adapt=("ruda-to-llama2c",)))
+    assert {key: s.shape for key, s in again.items()} == {k: s.shape for k, s in source.items()}
+    assert all(again[key].read().tobytes() == source[key].read().tobytes() for key in source)
+    with pytest.raises(AdapterError, match="the target wants 1 of the 2 blocks of its rows"):
+        convert(source, recipe=recipe, target=model_for("llama2c", layers=1))
+    half = TensorIndex.of(
+        [s for key, s in there.items() if key != "layers.0.attention.wq.weight"], format="x"
+    )
+    with pytest.raises(AdapterError, match="'wq': only 1 of the 2 tensors that it is made of"):
+        convert(half, recipe=Recipe(adapt=("ruda-to-llama2c",)))
+
+
+def test_a_layer_is_read_out_of_the_file_alone(tmp_path) -> None:
+    path = tmp_path / "layers.safetensors"
+    save(file_for("llama2c", model_for("llama2c")), path)
+    with open_store(path) as source:
+        there = convert(source, recipe=Recipe(adapt=("llama2c-to-ruda",)))
+        norm, expected = there["layers.1.ffn_norm.gamma"], source["ffn_norm"]
+        assert (norm.origin.offset, norm.nbytes) == (expected.origin.offset + 32, 32)
+        np.testing.assert_array_equal(norm.read(), expected.read()[1])
+        again = convert(there, recipe=Recipe(adapt=("ruda-to-llama2c",)))
+        assert b"".join(again["ffn_norm"].chunks(8)) == expected.read().tobytes()
