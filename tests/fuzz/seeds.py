@@ -96,8 +96,21 @@ def hdf5() -> tuple[bytes, ...]:
             file.create_dataset("packed", data=grid, chunks=(2, 3), compression=4, shuffle=True)
             file.create_dataset("summed", data=grid, chunks=(3, 4), fletcher32=True)
             file["again"] = file["packed"]
+            for key, limits in (("grows", (None, 6)), ("free", (None, None)), ("room", (9, 9))):
+                file.create_dataset(key, data=grid, chunks=(1, 3), maxshape=limits)
         made.append(out.getvalue())
     return tuple(made)
+
+
+def keras() -> bytes:
+    """An archive of Keras with small weights."""
+    import h5py
+
+    out = io.BytesIO()
+    with h5py.File(out, "w", libver="latest") as file:
+        file.create_dataset("layers/dense/vars/0", data=np.arange(6, dtype="f4"))
+    about = {"metadata.json": b'{"keras_version": "3.8.0"}', "config.json": b"{}"}
+    return build.archive_bytes({**about, "model.weights.h5": out.getvalue()})
 
 
 def onnx() -> bytes:

@@ -22,6 +22,7 @@ from ruda.store import TensorIndex, dequantize, open_store
 from ruda.store.bytefile import MemoryFile
 from ruda.store.formats.gguf import GgufFormat
 from ruda.store.formats.hdf5 import Hdf5Format
+from ruda.store.formats.keras_archive import KerasFormat
 from ruda.store.formats.numpy_files import NumpyFormat
 from ruda.store.formats.onnx import OnnxFormat
 from ruda.store.formats.pytorch import PytorchFormat
@@ -146,6 +147,7 @@ TARGETS = {
     "npz": Target(whole(NumpyFormat()), (seeds.npz(deflate=False), seeds.npz(deflate=True))),
     "gguf": Target(whole(GgufFormat()), (seeds.gguf(),)),
     "hdf5": Target(whole(Hdf5Format()), seeds.hdf5()),
+    "keras": Target(whole(KerasFormat()), (seeds.keras(),)),
     "onnx": Target(whole(OnnxFormat()), (seeds.onnx(),)),
     "sharded": Target(beside("m.index.json", seeds.SHARDS), (seeds.MAP.encode(),)),
     "distributed": Target(beside(".metadata", seeds.RANKS), (seeds.METADATA,)),

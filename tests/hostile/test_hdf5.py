@@ -185,8 +185,8 @@ CASES = [
     pytest.param(
         dataset(h5_shape(4), h5_message(3, H5_F32, flags=2), h5_plain(DATA, 16)),
         UnsupportedContentError,
-        "byte 2096: the datatype of 'w' is shared with other objects, which Ruda does not read",
-        id="a datatype that is shared",
+        "byte 2096: a shared message is shared in way 32 of version 17, which Ruda does not read",
+        id="a datatype that is shared in no known way",
     ),
     pytest.param(
         dataset(h5_shape(*[1] * 60), F32, h5_plain(DATA, 4)),
@@ -244,9 +244,15 @@ CASES = [
     ),
     pytest.param(
         dataset(h5_shape(4), F32, h5_message(8, bytes([1, 1]) + bytes(22))),
+        OffsetError,
+        "byte 2144: 'w' has 0 bytes, but f32 [4] needs 16",
+        id="a layout of version 1 without values",
+    ),
+    pytest.param(
+        dataset(h5_shape(4), F32, h5_message(8, bytes([6, 1]) + bytes(22))),
         UnsupportedContentError,
-        "byte 2128: 'w' has a layout of version 1, and Ruda reads 3 to 5",
-        id="a layout of version 1",
+        "byte 2128: 'w' has a layout of version 6, and Ruda reads 1 to 5",
+        id="a layout of version 6",
     ),
     pytest.param(
         dataset(h5_shape(4), F32, h5_message(8, bytes([3, 9]) + bytes(14))),

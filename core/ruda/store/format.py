@@ -22,7 +22,8 @@ class ModelFormat(Protocol):
     """One on-disk kind of tensor file.
 
     A format that can also be read at an address has ``open_bytes(file, *, monitor)``: the same as
-    ``open``, of a file that is open already and is the format's to close.
+    ``open``, of a file that is open already and is the format's to close. One whose files may
+    begin with something else has ``matches_inside(file)``, which is asked where no other matches.
     """
 
     name: str

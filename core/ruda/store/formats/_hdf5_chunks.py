@@ -7,7 +7,6 @@ import zlib
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,19 @@ import numpy as np
 from ruda.errors import ChecksumError, HeaderError, UnsupportedContentError
 from ruda.store.filerange import shaped
 from ruda.store.format import located
-from ruda.store.formats._hdf5_groups import tree_entries
+from ruda.store.formats._hdf5_chunk_lists import (
+    EXTENSIBLE,
+    FIXED,
+    IMPLICIT,
+    SINGLE,
+    TREE,
+    TREE2,
+    Chunk,
+    ChunkTable,
+    Grid,
+    Place,
+    chunks_at,
+)
 from ruda.store.formats._hdf5_header import Bytes, Hdf5Reader
 from ruda.store.formats._hdf5_sums import fletcher32_fits, lzf
 from ruda.store.formats._swapped import number_bytes
@@ -24,9 +35,10 @@ from ruda.tensor import DType
 DEFLATE, SHUFFLE, FLETCHER, LZF = 1, 2, 3, 32000
 _NAMES = {4: "szip", 5: "nbit", 6: "scaleoffset", 32001: "blosc", 32004: "lz4", 32008: "bitshuffle",
           32015: "zstd"}  # fmt: skip
-TREE, SINGLE, IMPLICIT, FIXED = 0, 1, 2, 3
-"""Ways to find the chunks; the numbers are those of the format, but for the old tree."""
-_OTHERS = {4: "an extensible array", 5: "a tree of version 2"}
+_PLAIN_EDGES, _PACKED_SINGLE = 1, 2
+"""Flags of a layout."""
+_PARAMETERS = {FIXED: 1, EXTENSIBLE: 5, TREE2: 6}
+"""Bytes with sizes of a list of chunks."""
 BAND_BYTES = 4 << 20
 """Least bytes that are put together at a time, where they are more than a row of chunks."""
 
@@ -36,26 +48,6 @@ class Filter(NamedTuple):
 
     number: int
     values: tuple[int, ...]
-
-
-class Chunk(NamedTuple):
-    """Where one chunk lies, packed."""
-
-    address: int
-    size: int
-    mask: int
-    """Bits of the filters that were left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkTable:
-    """What a layout message says of the chunks of a dataset."""
-
-    chunk: tuple[int, ...]
-    way: int
-    address: int | None
-    single: Chunk | None = None
-    """The packed size of a single chunk, where it is packed."""
 
 
 def filters(body: Bytes, key: str) -> tuple[Filter, ...]:
@@ -85,7 +77,7 @@ def filters(body: Bytes, key: str) -> tuple[Filter, ...]:
 
 def chunk_table(reader: Hdf5Reader, body: Bytes, version: int, rank: int, key: str) -> ChunkTable:
     """The chunks of a dataset, from behind the class in its layout message."""
-    if version == 3:
+    if version <= 3:
         axes = body.number(1)
         address = reader.address(body)
         sizes = tuple(body.number(4) for _ in range(axes))
@@ -94,19 +86,18 @@ def chunk_table(reader: Hdf5Reader, body: Bytes, version: int, rank: int, key: s
     sizes = tuple(body.number(width) for _ in range(axes))
     way = body.number(1)
     single: Chunk | None = None
-    if way == SINGLE and flags & 2:
+    if way == SINGLE and flags & _PACKED_SINGLE:
         size = reader.length(body)
         single = Chunk(0, size, body.number(4))
-    elif way == FIXED:
-        body.take(1)
-    elif way in _OTHERS or not SINGLE <= way <= FIXED:
-        listed = _OTHERS.get(way, f"way {way}")
+    elif way in _PARAMETERS:
+        body.take(_PARAMETERS[way])  # the list itself has them again
+    elif way not in (SINGLE, IMPLICIT):
         raise UnsupportedContentError(
-            f"the chunks of {key!r} are listed in {listed}, which Ruda does not read; save the "
-            "file without libver='latest'",
+            f"the chunks of {key!r} are listed in way {way}, which Ruda does not read",
             offset=body.offset,
         )
-    return ChunkTable(_chunk(sizes, rank, key, body), way, reader.address(body), single)
+    chunk = _chunk(sizes, rank, key, body)
+    return ChunkTable(chunk, way, reader.address(body), single, bool(flags & _PLAIN_EDGES))
 
 
 def _chunk(sizes: tuple[int, ...], rank: int, key: str, body: Bytes) -> tuple[int, ...]:
@@ -130,9 +121,11 @@ class ChunkSource:
     dtype: DType
     big_endian: bool
     shape: tuple[int, ...]
+    limits: tuple[int | None, ...]
+    """The largest shape, which lists of chunks count along; None for an axis without a limit."""
     fill: bytes
     """One value as it lies in the file, for chunks that nobody wrote."""
-    _found: list[tuple[tuple[int, ...], Chunk]] | None = field(default=None, init=False)
+    _found: list[tuple[Place, Chunk]] | None = field(default=None, init=False)
 
     @property
     def nbytes(self) -> int:
@@ -168,7 +161,7 @@ class ChunkSource:
         out[...] = np.frombuffer(self.fill, np.uint8)
         found = self._chunks() if out.size else []
         for place, chunk in found[bisect_left(found, ((start,),)) : bisect_left(found, ((stop,),))]:
-            values = self._unpacked(chunk)
+            values = self._unpacked(chunk, self._is_edge(place))
             begin = (place[0] - start, *place[1:])
             ends = (b + c for b, c in zip(begin, self.table.chunk, strict=True))
             into = out[tuple(slice(b, e) for b, e in zip(begin, ends, strict=True))]
@@ -177,92 +170,26 @@ class ChunkSource:
             out.reshape(-1).view(f"u{number_bytes(self.dtype)}").byteswap(inplace=True)
         return out
 
-    def _chunks(self) -> list[tuple[tuple[int, ...], Chunk]]:
+    def _chunks(self) -> list[tuple[Place, Chunk]]:
         """Where each chunk begins among the values, in that order, and where it lies."""
         if self._found is None:
-            found: list[tuple[tuple[int, ...], Chunk]] = []
-            for place, chunk in self._listed():
-                each = zip(place, self.table.chunk, self.shape, strict=True)
-                # Chunks that were cut off when the dataset shrank may still be listed.
-                if all(p % c == 0 and p < s for p, c, s in each):
-                    found.append((place, chunk))
-            found.sort()
-            for (place, _), (after, _) in pairwise(found):
-                if place == after:
-                    raise HeaderError(f"{self.key!r} has two chunks at {list(place)}")
-            self._found = found
+            whole = math.prod(self.table.chunk) * self.dtype.itemsize
+            grid = Grid(self.table.chunk, self.limits, whole)
+            self._found = chunks_at(self.reader, self.table, grid, self.shape, self.key)
         return self._found
 
-    def _listed(self) -> Iterator[tuple[tuple[int, ...], Chunk]]:
-        address, way = self.table.address, self.table.way
-        if address is None:
-            return
-        whole = math.prod(self.table.chunk) * self.dtype.itemsize
-        if way == TREE:
-            rank = len(self.shape)
-            for raw, at in tree_entries(self.reader, address, 1, 8 + 8 * (rank + 1)):
-                key = Bytes(raw, self.reader.base + address, "a chunk")
-                size, mask = key.number(4), key.number(4)
-                yield tuple(key.number(8) for _ in range(rank)), Chunk(at, size, mask)
-        elif way == SINGLE:
-            packed = self.table.single or Chunk(0, whole, 0)
-            yield (0,) * len(self.shape), packed._replace(address=address)
-        else:
-            entries = (
-                self._implicit(address, whole) if way == IMPLICIT else self._fixed(address, whole)
-            )
-            counts = [-(-s // c) for s, c in zip(self.shape, self.table.chunk, strict=True)]
-            for place, chunk in zip(np.ndindex(*counts), entries, strict=False):
-                if chunk is not None:
-                    yield tuple(p * c for p, c in zip(place, self.table.chunk, strict=True)), chunk
+    def _is_edge(self, place: Place) -> bool:
+        """True for a chunk that reaches over the end of the values."""
+        return any(p + c > s for p, c, s in zip(place, self.table.chunk, self.shape, strict=True))
 
-    def _implicit(self, address: int, whole: int) -> Iterator[Chunk]:
-        for place in range(self.reader.file.size // max(whole, 1) + 1):
-            yield Chunk(address + place * whole, whole, 0)
-
-    def _fixed(self, address: int, whole: int) -> Iterator[Chunk | None]:
-        """The entries of a fixed array, in the order of the chunks."""
-        reader, what = self.reader, "a list of chunks"
-        head = reader.block(address, 12 + reader.lengths + reader.offsets, what)
-        head.expect(b"FAHD")
-        head.take(1)
-        client, width, page_bits = head.number(1), head.number(1), head.number(1)
-        count, at = reader.length(head), reader.address(head)
-        if at is None:
-            return
-        if client > 1 or count * max(width, 1) > reader.file.size:
-            raise HeaderError(f"{what} claims {count} entries", offset=head.offset)
-        page = 1 << page_bits
-        pages = -(-count // page)
-        bitmap = -(-pages // 8) if pages > 1 else 0
-        start = at + 6 + reader.offsets
-        marks = reader.block(start, bitmap, what).raw if bitmap else b""
-        start += bitmap + (4 if bitmap else 0)
-        for first in range(0, count, page):
-            held = min(page, count - first)
-            number = first // page
-            if bitmap and not marks[number // 8] & 0x80 >> number % 8:
-                yield from (None for _ in range(held))
-            else:
-                block = reader.block(start, held * width, what)
-                for _ in range(held):
-                    yield self._entry(block, client, width, whole)
-            start += held * width + 4
-
-    def _entry(self, block: Bytes, client: int, width: int, whole: int) -> Chunk | None:
-        address = self.reader.address(block)
-        size, mask = whole, 0
-        if client:
-            size, mask = block.number(width - self.reader.offsets - 4), block.number(4)
-        return None if address is None else Chunk(address, size, mask)
-
-    def _unpacked(self, chunk: Chunk) -> np.ndarray[Any, Any]:
+    def _unpacked(self, chunk: Chunk, is_edge: bool) -> np.ndarray[Any, Any]:
         """The values of one chunk as bytes: u8, a value per last axis."""
         size = self.dtype.itemsize
         whole = math.prod(self.table.chunk) * size
         block = self.reader.block(chunk.address, chunk.size, f"a chunk of {self.key!r}")
         raw = block.raw
-        for place in range(len(self.steps) - 1, -1, -1):
+        steps = 0 if is_edge and self.table.plain_edges else len(self.steps)
+        for place in range(steps - 1, -1, -1):
             if not chunk.mask >> place & 1:
                 raw = self._undone(self.steps[place], raw, whole, block.offset)
         if len(raw) != whole:

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ruda.errors import HeaderError, UnsupportedContentError
+from ruda.errors import HeaderError
 from ruda.store.formats._hdf5_header import Bytes, Hdf5Reader, Kind, Message
+from ruda.store.formats._hdf5_heap import Heap
+from ruda.store.formats._hdf5_trees import tree2, tree_entries
 
 LINK_BYTES = 8
 """Least bytes that a link takes."""
-MAX_LEVELS = 16
-NODE_LIMIT = 16 << 20
 _SOFT, _EXTERNAL = 1, 64
 
 
@@ -50,34 +50,6 @@ def is_group(messages: list[Message]) -> bool:
     """True for the messages of a group."""
     kinds = {message.kind for message in messages}
     return bool(kinds & {Kind.SYMBOL_TABLE, Kind.LINK, Kind.LINK_INFO})
-
-
-def tree_entries(
-    reader: Hdf5Reader, address: int, kind: int, key_bytes: int
-) -> Iterator[tuple[bytes, int]]:
-    """Key and address of every leaf of a tree of version 1; each node is visited once."""
-    waiting, seen = [(address, -1)], set[int]()
-    while waiting:
-        at, level = waiting.pop()
-        if at in seen:
-            raise HeaderError("a tree leads to one of its nodes twice", offset=reader.base + at)
-        seen.add(at)
-        head = reader.block(at, 8 + 2 * reader.offsets, "a node of a tree")
-        head.expect(b"TREE")
-        found_kind, found_level, count = head.number(1), head.number(1), head.number(2)
-        if found_kind != kind or level not in (-1, found_level):
-            raise HeaderError(
-                f"a node of a tree has type {found_kind} and level {found_level}, expected {kind} "
-                f"and {max(level, 0)}",
-                offset=head.offset,
-            )
-        size = count * (key_bytes + reader.offsets)
-        block = reader.block(at + 8 + 2 * reader.offsets, size, "a node of a tree")
-        children = [(block.take(key_bytes), reader.needed(block)) for _ in range(count)]
-        if found_level:
-            waiting += [(child, found_level - 1) for _, child in reversed(children)]
-        else:
-            yield from children
 
 
 def _old_links(reader: Hdf5Reader, tree: int, heap: int) -> Iterator[Link]:
@@ -130,120 +102,6 @@ def _dense_links(reader: Hdf5Reader, body: Bytes) -> Iterator[Link]:
     heap, tree = reader.address(body), reader.address(body)
     if heap is None or tree is None:
         return
-    objects = _Heap(reader, heap)
-    for record in _records(reader, tree):
+    objects = Heap(reader, heap, "a heap of links")
+    for record in tree2(reader, tree, "a tree of links", 5).records():
         yield _link(reader, objects.get(record[4:]))
-
-
-def _records(reader: Hdf5Reader, address: int) -> Iterator[bytes]:
-    """The records of a tree of version 2, in no order; each node is visited once."""
-    what = "a tree of links"
-    head = reader.block(address, 22 + reader.offsets + reader.lengths, what)
-    head.expect(b"BTHD")
-    head.take(2)
-    node, size, depth = head.number(4), head.number(2), head.number(2)
-    head.take(2)
-    root, count = reader.address(head), head.number(2)
-    if root is None:
-        return
-    if depth > MAX_LEVELS or not 5 <= size <= node or node > NODE_LIMIT:
-        raise HeaderError(
-            f"{what} has {depth} levels of nodes of {node} bytes and records of {size}",
-            offset=head.offset,
-        )
-    widths = _counter_widths(reader, node, size, depth)
-    waiting, seen = [(root, count, depth)], set[int]()
-    while waiting:
-        at, held, level = waiting.pop()
-        if at in seen:
-            raise HeaderError(f"{what} leads to one of its nodes twice", offset=reader.base + at)
-        seen.add(at)
-        total = widths[level - 1] if level > 1 else 0
-        children = (held + 1) * (reader.offsets + widths[0] + total) if level else 0
-        block = reader.block(at, 6 + held * size + children, what)
-        block.expect(b"BTIN" if level else b"BTLF")
-        block.take(2)
-        yield from (block.take(size) for _ in range(held))
-        for _ in range(held + 1 if level else 0):
-            child, inner = reader.needed(block), block.number(widths[0])
-            block.take(total)
-            waiting.append((child, inner, level - 1))
-
-
-def _counter_widths(reader: Hdf5Reader, node: int, size: int, depth: int) -> list[int]:
-    """Bytes that counters of records take: of one leaf, then of all below a node of each level."""
-    most = (node - 10) // size
-    total, width = most, _bytes_of(most)
-    widths = [width]
-    for level in range(1, depth):
-        pointer = reader.offsets + width + (widths[level - 1] if level > 1 else 0)
-        inner = max(0, node - 10 - pointer) // (size + pointer)
-        total = (inner + 1) * total + inner
-        widths.append(_bytes_of(total))
-    return widths
-
-
-def _bytes_of(largest: int) -> int:
-    return max(1, (largest.bit_length() + 7) // 8)
-
-
-class _Heap:
-    """A fractal heap: objects in blocks whose sizes double from row to row."""
-
-    def __init__(self, reader: Hdf5Reader, address: int) -> None:
-        what = "a heap of links"
-        self.reader = reader
-        head = reader.block(address, 26 + 12 * reader.lengths + 3 * reader.offsets, what)
-        head.expect(b"FRHP")
-        head.take(3)
-        filters = head.number(2)
-        self.flags = head.number(1)
-        largest = head.number(4)
-        head.take(10 * reader.lengths + 2 * reader.offsets)
-        self.width = head.number(2)
-        self.first, self.direct = reader.length(head), reader.length(head)
-        bits = head.number(2)
-        head.take(2)
-        root, self.rows = reader.address(head), head.number(2)
-        if filters or not self.first or not self.width or root is None or bits > 64:
-            raise UnsupportedContentError(
-                f"{what} is packed or empty, which Ruda does not read", offset=head.offset
-            )
-        self.root = root
-        self.place_bytes = (bits + 7) // 8
-        self.size_bytes = (min(largest, self.direct).bit_length() + 7) // 8
-        self._blocks = list(self._all_blocks()) if self.rows else [(0, self.first, root)]
-
-    def _all_blocks(self) -> Iterator[tuple[int, int, int]]:
-        """Where each block begins in the heap, its size and its address."""
-        size = 5 + self.reader.offsets + self.place_bytes
-        count = self.rows * self.width
-        what = "a heap of links"
-        table = self.reader.block(self.root, size + count * self.reader.offsets, what)
-        table.expect(b"FHIB")
-        table.take(size - 4)
-        start = 0
-        for row in range(self.rows):
-            each = self.first << max(row - 1, 0)
-            if each > self.direct:
-                raise UnsupportedContentError(
-                    f"{what} has blocks within blocks, which Ruda does not read",
-                    offset=table.offset,
-                )
-            for _ in range(self.width):
-                address = self.reader.address(table)
-                if address is not None:
-                    yield start, each, address
-                start += each
-
-    def get(self, name: bytes) -> Bytes:
-        """The object that a record of the tree names."""
-        what = "a link"
-        ident = Bytes(name, self.reader.base + self.root, what)
-        if ident.number(1) >> 4 & 3:
-            raise UnsupportedContentError(f"{what} lies outside of its heap", offset=ident.offset)
-        place, size = ident.number(self.place_bytes), ident.number(self.size_bytes)
-        for start, length, address in self._blocks:
-            if start <= place and place + size <= start + length:
-                return self.reader.block(address + place - start, size, what)
-        raise HeaderError(f"{what} lies at {place} of a heap that has no such place")

@@ -35,6 +35,7 @@ class Kind(IntEnum):
     LAYOUT = 0x08
     FILTERS = 0x0B
     ATTRIBUTE = 0x0C
+    SHARED_TABLE = 0x0F
     CONTINUATION = 0x10
     SYMBOL_TABLE = 0x11
     ATTRIBUTE_INFO = 0x15
@@ -102,7 +103,7 @@ class Message:
         """A cursor over it. Raises UnsupportedContentError where it is kept elsewhere."""
         if self.flags & 2:
             raise UnsupportedContentError(
-                f"{what} is shared with other objects, which Ruda does not read",
+                f"{what} is shared with other objects, which such messages never are",
                 offset=self.offset,
             )
         return Bytes(self.raw, self.offset, what)
@@ -111,25 +112,38 @@ class Message:
 class Hdf5Reader:
     """Reads the blocks of one file by their addresses."""
 
-    def __init__(self, file: ByteFile) -> None:
+    def __init__(self, file: ByteFile, start: int = 0, stop: int | None = None) -> None:
         self.file = file
-        self.base = 0
+        self.start = start
+        self.stop = file.size if stop is None else stop
+        """Where the file begins and ends in a larger one, such as an archive."""
+        self.base = start
         self.offsets = 8
         """Bytes per address."""
         self.lengths = 8
         """Bytes per length."""
+        self.extension: int | None = None
+        """Address of an object with messages about the whole file."""
         self.root = self._superblock()
 
     def block(self, address: int, count: int, what: str) -> Bytes:
         """Some bytes at an address. Raises TruncatedFileError where they are not in the file."""
         start = self.base + address
-        if start + count > self.file.size:
+        if start + count > self.stop:
             raise TruncatedFileError(
                 f"{what} lies at byte {start} to {start + count}, but the file has "
-                f"{self.file.size} bytes; it is damaged or cut short",
-                offset=min(start, self.file.size),
+                f"{self.stop} bytes; it is damaged or cut short",
+                offset=min(start, self.stop),
             )
         return Bytes(self.file.read_at(start, count), start, what)
+
+    def checked(self, address: int, count: int, what: str) -> Bytes:
+        """Some bytes at an address that their checksum follows. Raises ChecksumError."""
+        block = self.block(address, count + 4, what)
+        stated = int.from_bytes(block.raw[count:], "little")
+        _check_sum(block.raw[:count], stated, what, block.offset)
+        block.raw = block.raw[:count]
+        return block
 
     def address(self, block: Bytes) -> int | None:
         """The next address of a block, or None where it is undefined."""
@@ -151,7 +165,7 @@ class Hdf5Reader:
         """Address of the root group, after the sizes that everything else is read with."""
         place = self._find()
         what = "the superblock"
-        head = self.block(place, min(128, self.file.size - place), what)
+        head = self.block(place - self.start, min(128, self.stop - place), what)
         head.expect(SIGNATURE)
         version = head.number(1)
         if version > 3:
@@ -168,24 +182,25 @@ class Hdf5Reader:
             )
         head.take(1 if version > 1 else (9 if version == 0 else 13))
         base = self.needed(head)
-        self.address(head)
+        extension = self.address(head)
+        self.extension = extension if version > 1 else None
         end = self.needed(head)
         self.address(head) if version < 2 else None
         root = self.needed(head) if version > 1 else self._root_of_entry(head)
         if version > 1:
             _check_sum(head.raw[: head.at], head.number(4), what, place)
-        if base != place:
+        if self.start + base != place:
             raise HeaderError(
                 f"{what} stands at byte {place} and says {base}; something was put before it",
                 offset=place,
             )
-        if self.file.size < max(end, base):
+        size = self.stop - self.start
+        if size < max(end, base):
             raise TruncatedFileError(
-                f"the file should have {end} bytes, but has {self.file.size}; it is cut short, "
-                "get it again",
-                offset=self.file.size,
+                f"the file should have {end} bytes, but has {size}; it is cut short, get it again",
+                offset=self.stop,
             )
-        self.base = base
+        self.base = place
         return root
 
     def _root_of_entry(self, head: Bytes) -> int:
@@ -193,17 +208,18 @@ class Hdf5Reader:
         return self.needed(head)
 
     def _find(self) -> int:
-        for place in PLACES:
-            if place + len(SIGNATURE) > self.file.size:
+        for at in PLACES:
+            place = self.start + at
+            if place + len(SIGNATURE) > self.stop:
                 break
             if self.file.read_at(place, len(SIGNATURE)) == SIGNATURE:
                 return place
-        raise HeaderError("has no HDF5 signature, so it is no HDF5 file", offset=0)
+        raise HeaderError("has no HDF5 signature, so it is no HDF5 file", offset=self.start)
 
     def messages(self, address: int) -> list[Message]:
         """All messages of the object at an address, of its header and what continues it."""
         start = self.base + address
-        first = self.block(address, min(16, max(self.file.size - start, 4)), "an object header")
+        first = self.block(address, min(16, max(self.stop - start, 4)), "an object header")
         return list(
             self._new_messages(address) if first.raw[:4] == b"OHDR" else self._old_messages(address)
         )
@@ -246,7 +262,7 @@ class Hdf5Reader:
     def _new_messages(self, address: int) -> Iterator[Message]:
         what = "an object header"
         start = self.base + address
-        head = self.block(address, min(40, self.file.size - start), what)
+        head = self.block(address, min(40, self.stop - start), what)
         head.expect(b"OHDR")
         version, flags = head.number(1), head.number(1)
         if version != 2:

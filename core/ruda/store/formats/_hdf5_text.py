@@ -8,6 +8,7 @@ import numpy as np
 
 from ruda.store.filerange import count_elements
 from ruda.store.formats._hdf5_header import Bytes, Hdf5Reader, Kind, Message
+from ruda.store.formats._hdf5_objects import Objects
 from ruda.store.formats._hdf5_types import Stored, dataspace, stored_type
 from ruda.tensor import DType
 from ruda.tensor import Kind as DTypeKind
@@ -16,7 +17,7 @@ SHOWN_ITEMS = 64
 
 
 def attributes(
-    reader: Hdf5Reader, messages: list[Message], notes: list[str] | None = None
+    objects: Objects, messages: list[Message], notes: list[str] | None = None
 ) -> dict[str, str]:
     """Texts and numbers that are attached to an object, by name; others get a note.
 
@@ -26,24 +27,21 @@ def attributes(
     said = [] if notes is None else notes
     for message in messages:
         if message.kind == Kind.ATTRIBUTE:
-            name, text = _attribute(reader, message)
+            each = [message]
+        elif message.kind == Kind.ATTRIBUTE_INFO:
+            each = objects.dense_attributes(message)
+        else:
+            continue
+        for one in each:
+            name, text = _attribute(objects, one)
             if text is None:
                 said.append(f"the attribute {name} is no text or number; left out")
             else:
                 found[name] = text
-        elif message.kind == Kind.ATTRIBUTE_INFO and _is_dense(reader, message):
-            said.append("further attributes lie in a heap, which Ruda does not read; left out")
-    return found
+    return dict(sorted(found.items()))
 
 
-def _is_dense(reader: Hdf5Reader, message: Message) -> bool:
-    body = message.body("a list of attributes")
-    body.take(1)
-    body.take(2 if body.number(1) & 1 else 0)
-    return reader.address(body) is not None
-
-
-def _attribute(reader: Hdf5Reader, message: Message) -> tuple[str, str | None]:
+def _attribute(objects: Objects, message: Message) -> tuple[str, str | None]:
     body = message.body("an attribute")
     version, flags = body.number(1), body.number(1)
     sizes = [body.number(2) for _ in range(3)]
@@ -54,13 +52,18 @@ def _attribute(reader: Hdf5Reader, message: Message) -> tuple[str, str | None]:
         if version == 1:
             body.take(min(-size % 8, body.left))
     name = parts[0].raw.split(b"\0")[0].decode("utf-8", "backslashreplace")
-    if flags & 3 or version not in (1, 2, 3):
+    if version not in (1, 2, 3):
         return name, None
+    kinds = (Kind.DATATYPE, Kind.DATASPACE)
+    if version > 1:
+        for place, kind in enumerate(kinds, 1):
+            if flags >> (place - 1) & 1:
+                parts[place] = objects.shared(kind, parts[place])
     stored = stored_type(parts[1])
-    shape = dataspace(reader, parts[2])
-    if shape is None:
+    space = dataspace(objects.reader, parts[2])
+    if space is None:
         return name, None
-    return name, _text(reader, body, stored, shape)
+    return name, _text(objects.reader, body, stored, space.shape)
 
 
 def _text(reader: Hdf5Reader, body: Bytes, stored: Stored, shape: tuple[int, ...]) -> str | None:

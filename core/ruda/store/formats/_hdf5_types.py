@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ruda.errors import HeaderError, UnsupportedContentError
 from ruda.store.formats._hdf5_header import Bytes, Hdf5Reader
@@ -142,7 +143,14 @@ def _pair(part: Stored, plain: Stored) -> Stored:
     return Stored(plain.size, str(dtype), dtype, part.big_endian)
 
 
-def dataspace(reader: Hdf5Reader, body: Bytes) -> tuple[int, ...] | None:
+class Space(NamedTuple):
+    """The shape of a dataset, and the largest that it may grow to; None where nothing limits it."""
+
+    shape: tuple[int, ...]
+    limits: tuple[int | None, ...]
+
+
+def dataspace(reader: Hdf5Reader, body: Bytes) -> Space | None:
     """The shape that a dataspace message says; None for one without any values."""
     version, rank, flags = body.number(1), body.number(1), body.number(1)
     if version not in (1, 2) or rank > MAX_AXES:
@@ -156,5 +164,13 @@ def dataspace(reader: Hdf5Reader, body: Bytes) -> tuple[int, ...] | None:
         body.take(4)
     elif kind == 2:
         return None
-    del flags  # it says whether the largest shape follows, which nobody needs
-    return tuple(reader.length(body) for _ in range(rank))
+    shape = tuple(reader.length(body) for _ in range(rank))
+    if not flags & 1:
+        return Space(shape, shape)
+    endless = (1 << 8 * reader.lengths) - 1
+    most = tuple(reader.length(body) for _ in range(rank))
+    if any(size > limit for size, limit in zip(shape, most, strict=True)):
+        raise HeaderError(
+            f"a shape {list(shape)} is larger than its limit {list(most)}", offset=body.offset
+        )
+    return Space(shape, tuple(None if limit == endless else limit for limit in most))

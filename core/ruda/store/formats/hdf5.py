@@ -18,18 +18,13 @@ from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import FileRange, count_elements
 from ruda.store.format import taken
-from ruda.store.formats._hdf5_chunks import (
-    TREE,
-    ChunkSource,
-    ChunkTable,
-    Filter,
-    chunk_table,
-    filters,
-)
+from ruda.store.formats._hdf5_chunk_lists import TREE, ChunkTable
+from ruda.store.formats._hdf5_chunks import ChunkSource, Filter, chunk_table, filters
 from ruda.store.formats._hdf5_groups import LINK_BYTES, Link, is_group, links
 from ruda.store.formats._hdf5_header import PLACES, SIGNATURE, Bytes, Hdf5Reader, Kind, Message
+from ruda.store.formats._hdf5_objects import Objects
 from ruda.store.formats._hdf5_text import attributes
-from ruda.store.formats._hdf5_types import Stored, dataspace, stored_type
+from ruda.store.formats._hdf5_types import Space, Stored, dataspace, stored_type
 from ruda.store.formats._swapped import SwappedRange, range_of
 from ruda.store.index import TensorIndex
 from ruda.store.snapshot import Origin, TensorSnapshot
@@ -49,11 +44,15 @@ _COMPACT, _CONTIGUOUS, _CHUNKED, _VIRTUAL = range(4)
 class _Walk:
     """What a walk over the groups gathers; ``seen`` has the addresses of objects."""
 
-    reader: Hdf5Reader
+    objects: Objects
     links_left: int
     seen: dict[int, str] = field(default_factory=dict)
     snapshots: list[TensorSnapshot] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def reader(self) -> Hdf5Reader:
+        return self.objects.reader
 
 
 class Hdf5Format:
@@ -67,6 +66,14 @@ class Hdf5Format:
         """True for the signature at the start, or behind a block of the user's."""
         return any(head[at : at + len(SIGNATURE)] == SIGNATURE for at in PLACES[:4])
 
+    def matches_inside(self, file: ByteFile) -> bool:
+        """True for the signature behind a block of the user's that is longer than a head."""
+        return any(
+            file.read_at(at, len(SIGNATURE)) == SIGNATURE
+            for at in PLACES[4:]
+            if at + len(SIGNATURE) <= file.size
+        )
+
     def open(self, path: Path, *, monitor: Monitor = SILENT) -> TensorIndex:
         """Index of the datasets in the order of their names; reads no values."""
         return self.open_bytes(ByteFile(path), monitor=monitor)
@@ -76,20 +83,27 @@ class Hdf5Format:
         return taken(file, lambda file: self._index(file, monitor))
 
     def _index(self, file: ByteFile, monitor: Monitor) -> TensorIndex:
-        reader = Hdf5Reader(file)
-        walk = _Walk(reader, file.size // LINK_BYTES, {reader.root: "/"})
-        root = reader.messages(reader.root)
-        metadata = attributes(reader, root, walk.notes)
-        _walk(root, walk, monitor)
-        _check_ranges(walk.snapshots)
+        metadata, snapshots, notes = read_hdf5(Hdf5Reader(file), monitor)
         return TensorIndex.of(
-            walk.snapshots,
+            snapshots,
             format=self.name,
             path=file.path,
             metadata=metadata,
-            notes=tuple(walk.notes),
+            notes=tuple(notes),
             closers=(file.close,),
         )
+
+
+def read_hdf5(
+    reader: Hdf5Reader, monitor: Monitor
+) -> tuple[dict[str, str], list[TensorSnapshot], list[str]]:
+    """Metadata, datasets and notes of a file, or of one that lies in a larger file."""
+    walk = _Walk(Objects(reader), reader.stop // LINK_BYTES, {reader.root: "/"})
+    root = walk.objects.messages(reader.root)
+    metadata = attributes(walk.objects, root, walk.notes)
+    _walk(root, walk, monitor)
+    _check_ranges(walk.snapshots)
+    return metadata, walk.snapshots, walk.notes
 
 
 def _walk(root: list[Message], walk: _Walk, monitor: Monitor) -> None:
@@ -108,7 +122,7 @@ def _walk(root: list[Message], walk: _Walk, monitor: Monitor) -> None:
             walk.notes.append(f"{key} is another name of {walk.seen[link.address]}")
         else:
             walk.seen[link.address] = key
-            messages = walk.reader.messages(link.address)
+            messages = walk.objects.messages(link.address)
             if is_group(messages):
                 if len(open_groups) >= MAX_DEPTH:
                     raise UnsupportedContentError(
@@ -142,24 +156,24 @@ def _snapshot(messages: list[Message], key: str, walk: _Walk) -> TensorSnapshot 
             offset=one[Kind.EXTERNAL].offset,
         )
     stored = stored_type(one[Kind.DATATYPE].body(f"the datatype of {key!r}"))
-    dtype = _dtype(stored, messages, walk.reader)
-    shape = dataspace(walk.reader, one[Kind.DATASPACE].body(f"the shape of {key!r}"))
-    if dtype is None or shape is None:
+    dtype = _dtype(stored, messages, walk.objects)
+    space = dataspace(walk.reader, one[Kind.DATASPACE].body(f"the shape of {key!r}"))
+    if dtype is None or space is None:
         what = stored.name if dtype is None else "nothing: it has no shape"
         walk.notes.append(f"{key} holds {what}, which Ruda does not read; left out")
         return None
     steps: tuple[Filter, ...] = ()
     if Kind.FILTERS in one:
         steps = filters(one[Kind.FILTERS].body(f"the packing of {key!r}"), key)
-    made = _Dataset(walk.reader, key, stored, dtype, shape, steps, _fill(one, stored, key))
+    made = _Dataset(walk.reader, key, stored, dtype, space, steps, _fill(one, stored, key))
     return made.snapshot(one[Kind.LAYOUT].body(f"the layout of {key!r}"))
 
 
-def _dtype(stored: Stored, messages: list[Message], reader: Hdf5Reader) -> DType | None:
+def _dtype(stored: Stored, messages: list[Message], objects: Objects) -> DType | None:
     """The dtype, which an attribute names where the values are opaque bytes."""
     if not stored.is_opaque:
         return stored.dtype
-    dtype = DType.from_torch(attributes(reader, messages).get(DTYPE_ATTRIBUTE, ""))
+    dtype = DType.from_torch(attributes(objects, messages).get(DTYPE_ATTRIBUTE, ""))
     if dtype is None or dtype.is_raw or dtype.itemsize != stored.size:
         return None
     return dtype
@@ -193,9 +207,13 @@ class _Dataset:
     key: str
     stored: Stored
     dtype: DType
-    shape: tuple[int, ...]
+    space: Space
     steps: tuple[Filter, ...]
     fill: bytes
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.space.shape
 
     @property
     def nbytes(self) -> int:
@@ -204,9 +222,11 @@ class _Dataset:
     def snapshot(self, body: Bytes) -> TensorSnapshot:
         """Snapshot of the values that a layout message tells the place of."""
         version = body.number(1)
+        if version in (1, 2):
+            return self._old_snapshot(body, version)
         if version not in (3, 4, 5):
             raise UnsupportedContentError(
-                f"{self.key!r} has a layout of version {version}, and Ruda reads 3 to 5",
+                f"{self.key!r} has a layout of version {version}, and Ruda reads 1 to 5",
                 offset=body.offset,
             )
         kind = body.number(1)
@@ -228,9 +248,27 @@ class _Dataset:
             )
         raise HeaderError(f"{self.key!r} has a layout of class {kind}", offset=body.offset)
 
+    def _old_snapshot(self, body: Bytes, version: int) -> TensorSnapshot:
+        """Snapshot of a layout as it was written before 2004: the sizes come last."""
+        axes, kind = body.number(1), body.number(1)
+        body.take(5)
+        if kind == _CHUNKED:
+            sizes = Bytes(bytes([axes]) + body.take(body.left), body.offset + 8, body.what)
+            return self._chunked(sizes, version)
+        address = self.reader.address(body) if kind == _CONTIGUOUS else None
+        body.take(4 * axes)  # sizes of the values, which may be cut off to 32 bits
+        if kind == _COMPACT:
+            size = body.number(4)
+            return self._plain(body.offset + body.at, size)
+        if kind != _CONTIGUOUS:
+            raise HeaderError(f"{self.key!r} has a layout of class {kind}", offset=body.offset)
+        if address is None:
+            return self._unwritten()
+        return self._plain(self.reader.base + address, self.nbytes)
+
     def _plain(self, offset: int, have: int) -> TensorSnapshot:
         """Values in one piece."""
-        nbytes, size = self.nbytes, self.reader.file.size
+        nbytes, size = self.nbytes, self.reader.stop
         if have != nbytes:
             raise OffsetError(
                 f"{self.key!r} has {have} bytes, but {self.dtype} {list(self.shape)} needs "
@@ -264,7 +302,7 @@ class _Dataset:
         return self._made(table, ())
 
     def _refuse_bomb(self, size: int) -> None:
-        have = self.reader.file.size
+        have = self.reader.stop
         if size > max(PLAIN_LIMIT, EXPANSION * have):
             raise UnsupportedContentError(
                 f"{self.key!r} would fill {size} bytes out of a file of {have}, more than packing "
@@ -274,7 +312,7 @@ class _Dataset:
     def _made(self, table: ChunkTable, steps: tuple[Filter, ...]) -> TensorSnapshot:
         big, file = self.stored.big_endian, self.reader.file
         source = ChunkSource(
-            self.reader, table, steps, self.key, self.dtype, big, self.shape, self.fill
+            self.reader, table, steps, self.key, self.dtype, big, *self.space, self.fill
         )
         return TensorSnapshot(
             self.key, self.dtype, self.shape, self.nbytes, source, Origin(file.path)
