@@ -113,6 +113,7 @@ if TYPE_CHECKING:
     from ruda.store.suggest_report import Suggestion, SuggestKind, SuggestReport, Verdict
     from ruda.store.suggesting import suggest
     from ruda.store.targets import Expected, Target, expected_of
+    from ruda.store.uri import target_of
     from ruda.store.writer import SaveResult, save, write
 
 __all__ = [
@@ -253,6 +254,7 @@ __all__ = [
     "save",
     "share_text",
     "suggest",
+    "target_of",
     "to_sarif",
     "with_absolute_files",
     "write",
@@ -456,6 +458,7 @@ __getattr__, __dir__ = lazy_door(
             "Verdict",
         ),
         "targets": ("Expected", "Target", "expected_of"),
+        "uri": ("target_of",),
         "writer": (
             "SaveResult",
             "save",

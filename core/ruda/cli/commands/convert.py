@@ -96,7 +96,7 @@ def command(
     if settings and choice is None:
         raise click.UsageError("--set gives settings of a --target, and there is none")
     look = _Look(report, sample, as_json, strict, dry_run)
-    options = _save_options(Path(out), words)
+    options = _save_options(out, words)
     with (
         monitor("Converting") as watch,
         open_store(source, top_level_key=words["top_level_key"], monitor=watch) as index,
@@ -199,15 +199,15 @@ def _show_report(found: ConversionReport) -> None:
     say()
 
 
-def _save_options(path: Path, words: SaveWords) -> SaveOptions:
+def _save_options(out: str, words: SaveWords) -> SaveOptions:
     from ruda.session import SaveOptions
-    from ruda.store import Aliases, parse_size
+    from ruda.store import Aliases, parse_size, target_of
 
     size, aliases = words["shard_size"], words["aliases"]
     return SaveOptions(
-        path=path,
+        path=target_of(out),
         format=words["format_"],
-        metadata=tuple(_entry(word) for word in words["metadata"]),
+        metadata=_entries(words["metadata"], words["drop_metadata"]),
         drop_metadata=words["drop_metadata"],
         overwrite=words["overwrite"],
         verify=words["verify"],
@@ -231,6 +231,16 @@ def _require_free(path: Path, overwrite: bool) -> None:
 
     if path.is_file() and not overwrite:
         raise SaveError("the file exists; --overwrite replaces it", stage="plan", path=path)
+
+
+def _entries(added: tuple[str, ...], dropped: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """What is added to the metadata; each key may be spoken of once."""
+    found = [_entry(word) for word in added]
+    keys = [*(key for key, _ in found), *dropped]
+    twice = next((key for key, _ in found if keys.count(key) > 1), None)
+    if twice is not None:
+        raise click.UsageError(f"--metadata and --drop-metadata name {twice!r} twice; say it once")
+    return tuple(found)
 
 
 def _entry(word: str) -> tuple[str, str]:
