@@ -11,14 +11,20 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from io import RawIOBase
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import cbor2
 import numpy as np
 
+from ruda._kernels import aside, thread_count
 from ruda.errors import SaveError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.store._verify_pytorch import read_pytorch
@@ -27,6 +33,8 @@ from ruda.store.layout import Layout, PlannedTensor
 from ruda.tensor import DType
 
 READ_BYTES = 1 << 20
+RUN_BYTES = 8 << 20
+"""Bytes of tensors that one thread hashes in a row."""
 _RUDAPACK_MAGIC = b"NRUB\x01\x00"
 
 
@@ -105,32 +113,89 @@ def _compare_header(found: FoundTensor, planned: PlannedTensor, *, keeps_ids: bo
 def _compare_values(
     path: Path, tensors: Sequence[FoundTensor], digests: Mapping[str, str], monitor: Monitor
 ) -> None:
-    total, done = sum(t.nbytes for t in tensors), 0
-    with open(path, "rb") as file:
-        for tensor in tensors:
-            got = hashlib.sha256()
-            for chunk in _chunks(file, tensor):
-                monitor.check()
-                got.update(chunk)
-                done += len(chunk)
-                monitor.report(Progress(done, total, "bytes verified"))
-            expected = digests[tensor.key]
-            if got.hexdigest() != expected:
-                raise _differs(
-                    f"{tensor.key!r} at byte {tensor.offset} reads back with other values "
-                    f"(sha256 {got.hexdigest()[:12]}…, expected {expected[:12]}…)"
-                )
+    """Hash runs of tensors in several threads, and compare them in their order."""
+    hashing = _Hashing(path, sum(t.nbytes for t in tensors), monitor)
+    begun: deque[Callable[[], list[tuple[FoundTensor, str]]]] = deque()
+    try:
+        for run in _runs(tensors):
+            begun.append(aside(partial(hashing.digests_of, run)))
+            if len(begun) > 2 * thread_count():
+                _compare_digests(begun.popleft()(), digests)
+        while begun:
+            _compare_digests(begun.popleft()(), digests)
+    finally:
+        hashing.is_over = True
+        for wait in begun:
+            with suppress(Exception):  # what went wrong first is what is raised
+                wait()
 
 
-def _chunks(file: BinaryIO, tensor: FoundTensor) -> Iterator[bytes]:
+def _runs(tensors: Sequence[FoundTensor]) -> Iterator[list[FoundTensor]]:
+    """Neighbours that are worth a thread's while together."""
+    run: list[FoundTensor] = []
+    nbytes = 0
+    for tensor in tensors:
+        run.append(tensor)
+        nbytes += tensor.nbytes
+        if nbytes >= RUN_BYTES:
+            yield run
+            run, nbytes = [], 0
+    if run:
+        yield run
+
+
+def _compare_digests(found: list[tuple[FoundTensor, str]], digests: Mapping[str, str]) -> None:
+    for tensor, got in found:
+        expected = digests[tensor.key]
+        if got != expected:
+            raise _differs(
+                f"{tensor.key!r} at byte {tensor.offset} reads back with other values "
+                f"(sha256 {got[:12]}…, expected {expected[:12]}…)"
+            )
+
+
+class _Hashing:
+    """Hashes runs of tensors of one file, in any thread."""
+
+    def __init__(self, path: Path, total: int, monitor: Monitor) -> None:
+        self.is_over = False
+        self._path = path
+        self._total = total
+        self._monitor = monitor
+        self._done = 0
+        self._lock = threading.Lock()
+
+    def digests_of(self, run: list[FoundTensor]) -> list[tuple[FoundTensor, str]]:
+        """The sha256 of each tensor. Raises Cancelled and OSError."""
+        found: list[tuple[FoundTensor, str]] = []
+        with open(self._path, "rb", buffering=0) as file:
+            for tensor in run:
+                got = hashlib.sha256()
+                for chunk in _chunks(file, tensor):
+                    if self.is_over:
+                        return found
+                    self._monitor.check()
+                    got.update(chunk)
+                    self._count(len(chunk))
+                found.append((tensor, got.hexdigest()))
+        return found
+
+    def _count(self, more: int) -> None:
+        with self._lock:
+            self._done += more
+            self._monitor.report(Progress(self._done, self._total, "bytes verified"))
+
+
+def _chunks(file: RawIOBase, tensor: FoundTensor) -> Iterator[memoryview]:
     file.seek(tensor.offset)
     left = tensor.nbytes
+    buffer = memoryview(bytearray(min(left, READ_BYTES)))
     while left:
-        chunk = file.read(min(left, READ_BYTES))
-        if not chunk:
+        got = file.readinto(buffer[: min(left, READ_BYTES)])
+        if not got:
             return  # the digest will differ
-        left -= len(chunk)
-        yield chunk
+        left -= got
+        yield buffer[:got]
 
 
 def _read_safetensors(path: Path) -> FoundFile:

@@ -164,3 +164,55 @@ class Stopped:
 def test_verifying_can_be_stopped(written):
     with pytest.raises(Cancelled):
         written.verify(monitor=Stopped())
+
+
+@pytest.fixture
+def long(tmp_path, monkeypatch):
+    """Twelve tensors of which each thread hashes two in a row."""
+    monkeypatch.setattr("ruda.store.verify.RUN_BYTES", 800)
+    made = [TensorSnapshot.from_array(f"t{n:02}", np.full(100, n, np.int32)) for n in range(12)]
+    index = TensorIndex.of(made, format="memory", metadata={"k": "v"})
+    written = Written(tmp_path / "long.safetensors", index)
+    written.scalars = {}
+    return written
+
+
+def test_tensors_are_compared_in_several_threads(long):
+    seen = []
+
+    class Listening:
+        def check(self):
+            pass
+
+        def report(self, progress):
+            seen.append(progress)
+
+    long.verify(monitor=Listening())
+    done = [progress.done for progress in seen]
+    assert done == sorted(done) == [400 * n for n in range(1, 13)]
+    assert {(p.total, p.unit) for p in seen} == {(4800, "bytes verified")}
+
+
+def test_of_several_differences_the_first_is_named(long):
+    raw = bytearray(long.path.read_bytes())
+    for key in ("t09", "t03", "t11"):
+        raw[long.entries[key].offset + 5] ^= 1
+    long.path.write_bytes(raw)
+    with pytest.raises(SaveError, match=r"'t03' at byte \d+ reads back with other values"):
+        long.verify()
+
+
+def test_verifying_in_several_threads_can_be_stopped(long):
+    class Stopping:
+        left = 5
+
+        def check(self):
+            self.left -= 1
+            if self.left < 0:
+                raise Cancelled
+
+        def report(self, progress):
+            pass
+
+    with pytest.raises(Cancelled, match=r"^$"):
+        long.verify(monitor=Stopping())
