@@ -31,6 +31,8 @@ class ModuleSpec:
     entries: tuple[ParamSpec, ...]
     name: str = ""
     """What a person calls the model, where it was said; a module has the name of its class."""
+    tied: tuple[tuple[str, str], ...] = ()
+    """Pairs of keys that stand for one parameter: a later key, and the first one."""
 
     def __iter__(self) -> Iterator[ParamSpec]:
         return iter(self.entries)
@@ -45,8 +47,14 @@ class ModuleSpec:
     @classmethod
     def of(cls, module: Module) -> ModuleSpec:
         """What this module expects. Makes no values."""
-        return cls(
-            tuple(
+        entries: list[ParamSpec] = []
+        owners: dict[int, str] = {}
+        tied: list[tuple[str, str]] = []
+        for entry in module.walk():
+            owner = owners.setdefault(id(entry.param), entry.key)
+            if owner != entry.key:
+                tied.append((entry.key, owner))
+            entries.append(
                 ParamSpec(
                     key=entry.key,
                     shape=entry.param.shape,
@@ -54,6 +62,5 @@ class ModuleSpec:
                     containers=entry.containers,
                     param_id=entry.param.known_id,
                 )
-                for entry in module.walk()
             )
-        )
+        return cls(tuple(entries), tied=tuple(tied))

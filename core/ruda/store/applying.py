@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ruda.errors import LoadError, RudaError
-from ruda.nn import Module
+from ruda.nn import Module, Param
 from ruda.progress import SILENT, Monitor, track
 from ruda.store.adapted import read_with_counts
 from ruda.store.diff_report import DiffReport
@@ -45,15 +46,51 @@ def apply(
     report = diff(source, module, recipe=recipe, monitor=monitor)
     early = ApplyResult(report)
     _refuse(early, source, allow_partial=allow_partial, validate=validate)
+    params = {entry.key: entry.param for entry in module.walk()}
     report, staged, counts = _stage(report, monitor)
+    report, staged = _without_conflicts(report, staged, params)
     result = ApplyResult(report, counts)
     _refuse(result, source, allow_partial=allow_partial, validate=validate)
-    params = {entry.key: entry.param for entry in module.walk()}
     for item in staged:
         adapted = item.row.adapted
         if adapted is not None:
             params[item.row.key].assign(item.values, adapted.dtype, param_id=adapted.param_id)
     return result
+
+
+def _without_conflicts(
+    report: DiffReport, staged: list[_Staged], params: Mapping[str, Param]
+) -> tuple[DiffReport, list[_Staged]]:
+    """Of tied parameters only the first is assigned; one with other values is an error row.
+
+    The model has one place for both, and the last to be assigned would win in silence.
+    """
+    first: dict[int, _Staged] = {}
+    odd: dict[str, str] = {}
+    kept: list[_Staged] = []
+    for item in staged:
+        other = first.setdefault(id(params[item.row.key]), item)
+        if other is item:
+            kept.append(item)
+        elif not np.array_equal(_bits(item.values), _bits(other.values)):
+            odd[item.row.key] = (
+                f"the model has one parameter for {other.row.key!r} and {item.row.key!r}, and the "
+                "source has different values for them"
+            )
+    if not odd:
+        return report, kept
+    rows = [
+        replace(row, status=Status.ERROR, cause=Cause.LOAD, detail=odd[row.key])
+        if row.status is Status.APPLIED and row.key in odd
+        else row
+        for row in report.rows
+    ]
+    return replace(report, rows=tuple(rows)), kept
+
+
+def _bits(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The bytes of contiguous values: NaN equals itself."""
+    return values.reshape(-1).view(np.uint8)
 
 
 def _stage(

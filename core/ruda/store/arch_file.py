@@ -18,7 +18,8 @@ from 0 to ``repeat``, which is one number, or a list with one for each ``*``. ``
 adapters decide by: the name of the module's kind, or a list of names from the outside in.
 ``Vec``, ``Array``, ``Tuple`` and names with a colon are taken as they are, others as ``Struct:``.
 A parameter is a shape, or a table with ``shape`` and ``dtype``; f32 is meant where none is said,
-or what ``dtype`` of the module says. JSON with the same entries is read, too.
+or what ``dtype`` of the module says. ``[tied]`` names keys that stand for one parameter, as in
+``"head.weight" = "embed.weight"``. JSON with the same entries is read, too.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def write_arch(target: Target, path: Path | str) -> None:
 def arch_to_toml(target: Target) -> str:
     """The description as TOML, a parameter a line. Raises SpecError for what it cannot hold."""
     data = arch_to_data(target)
-    modules = data.pop("module")
+    modules, tied = data.pop("module"), data.pop("tied", {})
     lines = [f"{name} = {_toml(value)}" for name, value in data.items()]
     for module in modules:
         params = module.pop("params")
@@ -107,6 +108,8 @@ def arch_to_toml(target: Target) -> str:
         lines += [f"{name} = {_toml(value)}" for name, value in module.items()]
         lines += ["", "[module.params]"]
         lines += [f"{_toml_key(name)} = {_toml(value)}" for name, value in params.items()]
+    if tied:
+        lines += ["", "[tied]", *(f"{_toml_key(key)} = {_toml(tied[key])}" for key in tied)]
     return "\n".join(lines) + "\n"
 
 
@@ -169,14 +172,19 @@ def arch_to_data(target: Target) -> dict[str, Any]:
         if param.dtype is not DType.F32:
             shape = {"shape": shape, "dtype": str(param.dtype)}
         modules[-1]["params"][name] = shape
-    title = {"name": expected.name} if expected.name else {}
-    return {"format": FORMAT, "version": VERSION, **title, "module": modules}
+    data: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    if expected.name:
+        data["name"] = expected.name
+    data["module"] = modules
+    if expected.tied:
+        data["tied"] = dict(expected.tied)
+    return data
 
 
 def arch_from_data(data: Any, *, line_of: LineOf = lambda place: None) -> ModuleSpec:
     """The description of parsed TOML or JSON. Raises SpecError for anything not understood."""
     reader = EntryReader(line_of, _failure)
-    root = reader.table(data, (), ("format", "version", "name", "module"))
+    root = reader.table(data, (), ("format", "version", "name", "module", "tied"))
     reader.head(root, FORMAT, VERSION)
     found: dict[str, ParamSpec] = {}
     for at, value in enumerate(reader.tables(root.get("module", []), ("module",))):
@@ -190,7 +198,27 @@ def arch_from_data(data: Any, *, line_of: LineOf = lambda place: None) -> Module
             found[param.key] = param
     if not found:
         raise reader.refuse((), "it describes no parameter; add a [[module]] with params")
-    return ModuleSpec(tuple(found.values()), reader.typed(root, "name", str, ()) or "")
+    name = reader.typed(root, "name", str, ()) or ""
+    return ModuleSpec(tuple(found.values()), name, _tied(reader, root, found))
+
+
+def _tied(
+    reader: EntryReader, root: dict[str, Any], params: dict[str, ParamSpec]
+) -> tuple[tuple[str, str], ...]:
+    """The pairs of keys that stand for one parameter."""
+    table = reader.typed(root, "tied", dict, ()) or {}
+    for alias in table:
+        owner = reader.needed(table, alias, ("tied",))
+        for key in (alias, owner):
+            if key not in params:
+                raise reader.refuse(("tied", alias), f"no parameter has the key {key!r}")
+        one, other = params[alias], params[owner]
+        if alias == owner or owner in table or (one.shape, one.dtype) != (other.shape, other.dtype):
+            raise reader.refuse(
+                ("tied", alias),
+                f"{alias!r} and {owner!r} must be two of one shape and type, the second not tied",
+            )
+    return tuple(table.items())
 
 
 def _params(

@@ -68,7 +68,7 @@ class Flag(Enum):
     MERGED = "merged"
     """Computed out of several tensors of the file, or multiplied with a scale."""
     TIED = "tied"
-    """The file holds it as an alias of another tensor."""
+    """The file holds it as an alias of another tensor, or the target does."""
     PLACEHOLDER = "placeholder"
     """The file has an empty tensor where the target wants values."""
     HARMLESS = "harmless"
@@ -282,6 +282,7 @@ _FLAG_OF_STEP = {
     "pad": Flag.SHAPED,
     "reshape": Flag.SHAPED,
     "take": Flag.TAKEN,
+    "tied": Flag.TIED,
 }
 
 _SENTENCES = {

@@ -29,6 +29,7 @@ from ruda.store.recipe import Recipe
 from ruda.store.row_list import RowKind, RowList
 from ruda.store.snapshot import TensorSnapshot, kind_of
 from ruda.store.targets import Target, expected_of
+from ruda.store.tying import with_tied
 
 
 def diff(
@@ -58,6 +59,7 @@ def diff(
         source_name=source.format if source.path is None else source.path.name,
         target_name=expected.name,
     )
+    report = with_tied(report, expected.tied)
     return with_decisions(report, expected.params, recipe, _again, monitor)
 
 

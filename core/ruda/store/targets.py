@@ -21,6 +21,8 @@ class Expected(NamedTuple):
     params: tuple[ParamSpec, ...]
     name: str
     notes: tuple[str, ...] = ()
+    tied: tuple[tuple[str, str], ...] = ()
+    """Pairs of keys that stand for one tensor of the target: a later key, and the first one."""
 
 
 def expected_of(target: Target, *, needs_kinds: bool = True) -> Expected:
@@ -31,7 +33,7 @@ def expected_of(target: Target, *, needs_kinds: bool = True) -> Expected:
     if isinstance(target, TensorIndex):
         return _of_index(target, needs_kinds=needs_kinds)
     spec = target if isinstance(target, ModuleSpec) else ModuleSpec.of(target)
-    return Expected(spec.entries, spec.name or _root_name(spec.entries))
+    return Expected(spec.entries, spec.name or _root_name(spec.entries), tied=spec.tied)
 
 
 def _root_name(params: tuple[ParamSpec, ...]) -> str:
@@ -58,4 +60,17 @@ def _of_index(index: TensorIndex, *, needs_kinds: bool) -> Expected:
         for s in index.snapshots.values()
     )
     notes = tuple(f"target {name}: {note}" for note in found.notes)
-    return Expected(params, name, notes)
+    return Expected(params, name, notes, _aliases(index))
+
+
+def _aliases(index: TensorIndex) -> tuple[tuple[str, str], ...]:
+    """Keys of a file that are wholly one tensor: the same bytes as the same type and shape."""
+    found: list[tuple[str, str]] = []
+    for alias in [s for s in index.snapshots.values() if s.shared_with is not None]:
+        owner = index.get(alias.shared_with or "")
+        place = alias.origin
+        if owner is None or place is None or place.offset is None or place != owner.origin:
+            continue
+        if (owner.dtype_label, owner.shape) == (alias.dtype_label, alias.shape):
+            found.append((alias.key, owner.key))
+    return tuple(found)
