@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ruda.errors import AdapterError, KeyCollisionError
 from ruda.nn import ParamSpec
+from ruda.store._bulk import without_collections
 from ruda.store.adapt import IdentityAdapter, with_last_segment
 from ruda.store.adapted import relabelled
 from ruda.store.containers import counted, infer_containers
@@ -21,6 +22,7 @@ from ruda.store.taking import taken_tensors, trail_of
 from ruda.store.targets import Target, expected_of
 
 
+@without_collections()
 def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None) -> TensorIndex:
     """View of the source after the recipe: lazy snapshots with new key, shape, dtype and trail.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from ruda.nn import ParamSpec
 from ruda.progress import SILENT, Monitor
+from ruda.store._bulk import without_collections
 from ruda.store.adapt import IdentityAdapter, ModuleAdapter, adapter_named, adapter_names, key_depth
 from ruda.store.deciding import policy_notes, prepared, shield_notes, shielded, with_decisions
 from ruda.store.diff_heads import param_heads, source_heads
@@ -32,6 +33,7 @@ from ruda.store.targets import Target, expected_of
 from ruda.store.tying import with_tied
 
 
+@without_collections()
 def diff(
     source: TensorIndex,
     target: Target,

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ruda.errors import SaveError, SettingError
+from ruda.store._bulk import without_collections
+from ruda.store._windows import is_windows, name_problem
 from ruda.store.alias_note import NOTE, note_of, noted_in
 from ruda.store.aliases import Aliases, choose_owners, default_policy
 from ruda.store.formats._write_numpy import NpyEncoder, NpzEncoder
@@ -120,6 +122,7 @@ def refuse_blockers(problems: Iterable[PlanProblem], *, path: Path | None = None
         raise SaveError(f"cannot be saved: {blockers[0]}{more}", stage="plan", path=path)
 
 
+@without_collections()
 def plan_save(
     index: TensorIndex,
     path: Path | Uri | str,
@@ -344,6 +347,9 @@ def carried_metadata(
 
 def path_problems(path: Path, *, overwrite: bool) -> tuple[PlanProblem, ...]:
     """What about the target path forbids saving; empty if nothing does."""
+    odd = name_problem(path.name) if is_windows() else None
+    if odd is not None:
+        return (PlanProblem(f"the name {path.name!r} {odd}; choose another"),)
     try:
         found = os.stat(path)
     except FileNotFoundError:

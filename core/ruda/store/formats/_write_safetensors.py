@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from ruda.store.index import TensorIndex
 from ruda.store.layout import (
@@ -65,9 +64,12 @@ class SafetensorsEncoder:
         return Layout(self.name, header, entries, size, tuple(problems))
 
 
+# The values of flex32 are IEEE f32; only its compute type differs.
+_TAGS = {d: "F32" if d is DType.FLEX32 else d.safetensors for d in DType}
+
+
 def _tag(dtype: DType) -> str | None:
-    # The values of flex32 are IEEE f32; only its compute type differs.
-    return "F32" if dtype is DType.FLEX32 else dtype.safetensors
+    return _TAGS[dtype]
 
 
 def _shape(snapshot: TensorSnapshot) -> tuple[int, ...]:
@@ -90,19 +92,21 @@ def _utf8(text: str) -> bytes:
 def _header(
     snapshots: list[TensorSnapshot], metadata: Mapping[str, str]
 ) -> tuple[bytes, list[tuple[TensorSnapshot, int]]]:
-    document: dict[str, Any] = {METADATA_KEY: dict(metadata)} if metadata else {}
+    # Entry by entry: one call for a million of them would hold up every other thread for seconds.
+    encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+    entries = [f"{encode(METADATA_KEY)}:{encode(dict(metadata))}"] if metadata else []
     places: list[tuple[TensorSnapshot, int]] = []
     position = 0
     for snapshot in snapshots:
         end = position + snapshot.nbytes
-        document[snapshot.key] = {
-            "dtype": _tag(snapshot.dtype),
-            "shape": list(_shape(snapshot)),
-            "data_offsets": [position, end],
-        }
+        shape = ",".join(map(str, _shape(snapshot)))
+        entries.append(
+            f'{encode(snapshot.key)}:{{"dtype":"{_tag(snapshot.dtype)}","shape":[{shape}],'
+            f'"data_offsets":[{position},{end}]}}'
+        )
         places.append((snapshot, position))
         position = end
-    text = _utf8(json.dumps(document, ensure_ascii=False, separators=(",", ":")))
+    text = _utf8("{" + ",".join(entries) + "}")
     text += b" " * (-len(text) % 8)
     return len(text).to_bytes(8, "little") + text, places
 

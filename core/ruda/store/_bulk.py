@@ -1,0 +1,33 @@
+"""Making very many frozen objects without searching them for garbage meanwhile."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_lock = threading.Lock()
+_running = 0
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """Garbage collection waits while a thread is in here.
+
+    Headers, rows and snapshots refer to each other in one direction only: there is nothing to
+    find among them. Of a million tensors the collector looks through millions of objects again and
+    again as they grow, for seconds each time, and every other thread stands still.
+    """
+    global _running
+    with _lock:
+        was_on = gc.isenabled() or _running > 0
+        _running += 1
+        gc.disable()
+    try:
+        yield
+    finally:
+        with _lock:
+            _running -= 1
+            if was_on and not _running:
+                gc.enable()

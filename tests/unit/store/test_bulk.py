@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import gc
+import threading
+
+import pytest
+
+from ruda.store._bulk import without_collections
+
+
+@pytest.fixture
+def collecting(request):
+    was_on = gc.isenabled()
+    (gc.enable if request.param else gc.disable)()
+    yield request.param
+    (gc.enable if was_on else gc.disable)()
+
+
+@pytest.mark.parametrize("collecting", [True, False], indirect=True, ids=["on", "off"])
+def test_the_collector_is_left_as_it_was(collecting: bool) -> None:
+    with without_collections():
+        with without_collections():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled() is collecting
+    with pytest.raises(KeyError, match="gone"), without_collections():
+        raise KeyError("gone")
+    assert gc.isenabled() is collecting
+
+
+@pytest.mark.parametrize("collecting", [True], indirect=True, ids=["on"])
+def test_it_comes_back_with_the_last_of_two_threads(collecting: bool) -> None:
+    inside, leave = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with without_collections():
+            inside.set()
+            leave.wait(10)
+
+    other = threading.Thread(target=work)
+    with without_collections():
+        other.start()
+        assert inside.wait(10)
+    assert not gc.isenabled()
+    leave.set()
+    other.join(10)
+    assert gc.isenabled() is collecting
