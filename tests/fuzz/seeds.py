@@ -81,6 +81,13 @@ def gguf() -> bytes:
     return head + bytes(-len(head) % 32) + bytes(32 + 34)
 
 
+def big_gguf() -> bytes:
+    """A big-endian file with blocks."""
+    name = struct.pack(">Q", 1) + b"q"
+    head = struct.pack(">4sIQQ", b"GGUF", 3, 1, 0) + name + struct.pack(">IQIQ", 1, 640, 8, 0)
+    return head + bytes(-len(head) % 32) + bytes(range(34)) * 20
+
+
 def hdf5() -> tuple[bytes, ...]:
     """Files in the old and the new layout, with the ways that values are stored."""
     import h5py

@@ -76,7 +76,7 @@ def read(index: TensorIndex) -> None:
         assert values.nbytes == snapshot.nbytes, f"{key} says {snapshot.nbytes} bytes"
         streamed = b"".join(bytes(piece) for piece in snapshot.chunks(1000))
         assert streamed == values.tobytes(), f"{key} is streamed as other bytes than it is read"
-        if hasattr(snapshot.scheme, "dequantized") or snapshot.dtype is DType.QFLOAT:
+        if hasattr(snapshot.scheme, "dequantized") or snapshot.dtype in (DType.QFLOAT, DType.GGML):
             plain = dequantize(snapshot)
             assert plain.read().nbytes == plain.nbytes, f"{key} has other values than it says"
 
@@ -145,7 +145,7 @@ TARGETS = {
     "npy": Target(whole(NumpyFormat()), seeds.NPY),
     "npy-header": Target(array_header, tuple(raw[10:128] for raw in seeds.NPY)),
     "npz": Target(whole(NumpyFormat()), (seeds.npz(deflate=False), seeds.npz(deflate=True))),
-    "gguf": Target(whole(GgufFormat()), (seeds.gguf(),)),
+    "gguf": Target(whole(GgufFormat()), (seeds.gguf(), seeds.big_gguf())),
     "hdf5": Target(whole(Hdf5Format()), seeds.hdf5()),
     "keras": Target(whole(KerasFormat()), (seeds.keras(),)),
     "onnx": Target(whole(OnnxFormat()), (seeds.onnx(),)),

@@ -10,6 +10,7 @@ import numpy as np
 
 from ruda.errors import DTypeError, MissingExtraError
 from ruda.store.formats._ggml import GgmlBlocks, GgmlType
+from ruda.store.formats._ggml_order import SWAPPED, turned
 from ruda.store.formats._rudapack_quantized import BurnValues
 from ruda.store.formats._rudapack_schemes import layout_of, scheme_of
 from ruda.store.formats._torch_quantized import TorchQuantized
@@ -33,6 +34,8 @@ class DequantizedSource:
     unpack: Unpack
     shape: tuple[int, ...]
     nbytes: int
+    swapped: tuple[int, ...] = ()
+    """Where 16-bit fields of a block begin that lie big-endian; they are turned."""
 
     @property
     def peak_bytes(self) -> int:
@@ -65,9 +68,12 @@ class DequantizedSource:
             whole = raw.size - raw.size % self.kind.block_bytes
             rest = raw[whole:].tobytes()
             if whole:
+                blocks = raw[:whole].reshape(-1, self.kind.block_bytes)
+                if self.swapped:
+                    blocks = turned(blocks, self.swapped, self.kind.label)
                 # A damaged scale may be Inf or NaN; the values are what it makes of them.
                 with np.errstate(all="ignore"):
-                    values = self.unpack(raw[:whole].reshape(-1, self.kind.block_bytes))
+                    values = self.unpack(blocks)
                 yield np.ascontiguousarray(values, "<f4").reshape(-1)
 
 
@@ -87,14 +93,16 @@ def dequantize(snapshot: TensorSnapshot) -> TensorSnapshot:
         return _in_f32(snapshot, BurnValues(snapshot.source, layout), layout.scheme.label)
     if not isinstance(scheme, GgmlBlocks):
         raise DTypeError(f"{snapshot.dtype_label} values cannot be dequantised by Ruda")
-    if scheme.big_endian:
+    swapped = SWAPPED.get(scheme.label) if scheme.big_endian else ()
+    if swapped is None:
         raise DTypeError(
-            f"{scheme.label} blocks of a big-endian file cannot be dequantised: writers do not "
-            "agree on the byte order of their scales"
+            f"{scheme.label} blocks of a big-endian file cannot be dequantised: the byte order of "
+            "their parts is not settled; convert the file to little-endian first"
         )
     unpack = _unpack(scheme.type)
     nbytes = DType.F32.nbytes(snapshot.numel)
-    source = DequantizedSource(snapshot.source, scheme.type, unpack, snapshot.shape, nbytes)
+    shape = snapshot.shape
+    source = DequantizedSource(snapshot.source, scheme.type, unpack, shape, nbytes, swapped)
     return _in_f32(snapshot, source, scheme.label)
 
 

@@ -60,14 +60,6 @@ def test_a_type_that_nobody_unpacks_is_named(tmp_path):
         dequantize(index["w"])
 
 
-def test_blocks_of_a_big_endian_file_are_left_alone(tmp_path):
-    with (
-        blocks_of(tmp_path, Q8_0, order=">")[0] as index,
-        pytest.raises(DTypeError, match="q8_0 blocks of a big-endian file cannot be dequantised"),
-    ):
-        dequantize(index["w"])
-
-
 def test_the_extra_is_named_where_it_is_missing(tmp_path, monkeypatch):
     load = builtins.__import__
 

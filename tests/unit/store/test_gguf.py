@@ -123,7 +123,7 @@ def test_what_a_reader_should_know_is_noted(tmp_path):
     entry = gguf_entry("w", (1,), 0, 0, order=">")
     with opened(tmp_path, gguf_raw([entry], bytes(100), pairs=pairs, order=">")) as index:
         assert index.notes == (
-            "the file is big-endian; plain values are turned, quantised blocks kept as they are",
+            "the file is big-endian; values are turned, the bytes of blocks kept as they are",
             "this is part 2 of 3; the other tensors are in the other files",
             "68 bytes follow the last tensor",
         )

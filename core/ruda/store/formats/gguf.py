@@ -1,14 +1,15 @@
 """Reading GGUF: counts, typed metadata, tensor descriptions, then the data at an alignment.
 
 Versions 2 and 3 in both byte orders. Block-quantised tensors keep their bytes; their scheme names
-the blocks, and ``dequantize`` turns them into f32 on request.
+the blocks, and ``dequantize`` turns them into f32 on request. A model that was split into files is
+one model: its first file has the metadata, and each says how many there are.
 """
 
 from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -33,6 +34,10 @@ ALIGNMENT_KEY = "general.alignment"
 ALIGNMENT_LIMIT = 1 << 20
 MAX_AXES = 8
 """GGML has four; some room for what comes."""
+SPLIT_PART, SPLIT_COUNT, SPLIT_TENSORS = "split.no", "split.count", "split.tensors.count"
+"""What each file of a split model says: its place from 0, how many there are, tensors in all."""
+_NO_TENSORS = "the file holds no tensors, only metadata such as a vocabulary"
+_PART = "this is part"
 _ENTRY_BYTES = 8 + 4 + 4 + 8
 """Least bytes of a tensor description: empty name, no axes."""
 _PAIR_BYTES = 8 + 4 + 1
@@ -46,6 +51,33 @@ class _Entry:
     offset: int
     """From the start of the data."""
     nbytes: int
+
+
+def split_model(parts: Sequence[TensorIndex]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Metadata and notes of a model, of all its files in the order of their names.
+
+    Raises HeaderError, naming the file, if one is of another place or of another set.
+    """
+    tensors = sum(len(part) for part in parts)
+    expected = {SPLIT_COUNT: len(parts), SPLIT_TENSORS: tensors}
+    for place, part in enumerate(parts):
+        for key, value in ((SPLIT_PART, place), *expected.items()):
+            found = part.metadata.get(key)
+            if found not in (None, str(value)):
+                raise HeaderError(
+                    f"says {key} {found}, but by the names of the files and what is in them it is "
+                    f"{value}; the files are not of one split",
+                    path=part.path,
+                )
+    metadata = {
+        key: value
+        for part in reversed(parts)
+        for key, value in part.metadata.items()
+        if key not in (SPLIT_PART, SPLIT_COUNT, SPLIT_TENSORS)
+    }
+    notes = (note for part in parts for note in part.notes if not note.startswith(_PART))
+    found_notes = tuple(dict.fromkeys(note for note in notes if note != _NO_TENSORS or not tensors))
+    return metadata, found_notes
 
 
 class GgufFormat:
@@ -237,12 +269,12 @@ def _notes(
     big: bool,
 ) -> Iterator[str]:
     if big:
-        yield "the file is big-endian; plain values are turned, quantised blocks kept as they are"
+        yield "the file is big-endian; values are turned, the bytes of blocks kept as they are"
     if not entries:
-        yield "the file holds no tensors, only metadata such as a vocabulary"
-    part, parts = metadata.get("split.no"), metadata.get("split.count")
+        yield _NO_TENSORS
+    part, parts = metadata.get(SPLIT_PART), metadata.get(SPLIT_COUNT)
     if part is not None and parts is not None and part.isdigit() and parts not in ("0", "1"):
-        yield f"this is part {int(part) + 1} of {parts}; the other tensors are in the other files"
+        yield f"{_PART} {int(part) + 1} of {parts}; the other tensors are in the other files"
     end = base + max((e.offset + e.nbytes for e in entries.values()), default=0)
     behind = file.size - math.ceil(end / alignment) * alignment
     if behind > 0:

@@ -35,6 +35,8 @@ _INTERRUPTED = (
 _REPLACED = "the set is just being replaced; open it in a moment"
 _ATTEMPTS = 3
 _WEIGHTS = (".safetensors", ".bpk", ".pt", ".pth", ".bin", ".ckpt")
+_OTHERS = (".gguf", ".h5", ".keras", ".onnx", ".npz")
+"""What a folder without such a file is opened by."""
 
 Opener = Callable[[Place], TensorIndex]
 
@@ -88,6 +90,7 @@ def _chosen(names: Iterable[str], folder: Place) -> str:
     names = sorted(names)
     indexes = [name for name in names if name.endswith(INDEX_SUFFIX)]
     files = [name for name in names if name.endswith(_WEIGHTS)]
+    files = files or [name for name in names if name.endswith(_OTHERS)]
     whole = parts_of(Path(files[0])) if files and not indexes else []
     if whole and {part.name for part in whole} == set(files):
         return whole[0].name
@@ -131,16 +134,14 @@ def _open_named(path: Path, opener: Opener, monitor: Monitor) -> TensorIndex:
     try:
         for part in track(parts, monitor, "shards", len(parts)):
             opened.append(opener(part))
+        metadata, notes = _set_facts(opened)
         return TensorIndex.of(
             (snapshot for each in opened for snapshot in each.values()),
             format=opened[0].format,
             path=path,
-            metadata=_shared_metadata(opened),
+            metadata=metadata,
             shards=tuple(parts),
-            notes=(
-                f"the set has no index; its {len(parts)} files were found by their names",
-                *(note for each in opened for note in each.notes),
-            ),
+            notes=notes,
             unsafe=tuple(dict.fromkeys(name for each in opened for name in each.unsafe)),
             closers=tuple(each.close for each in opened),
         )
@@ -148,6 +149,16 @@ def _open_named(path: Path, opener: Opener, monitor: Monitor) -> TensorIndex:
         for each in opened:
             each.close()
         raise
+
+
+def _set_facts(opened: list[TensorIndex]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Metadata and notes of a set without an index; files of GGUF say themselves that they are."""
+    if {each.format for each in opened} == {"gguf"}:
+        from ruda.store.formats.gguf import split_model
+
+        return split_model(opened)
+    found = f"the set has no index; its {len(opened)} files were found by their names"
+    return _shared_metadata(opened), (found, *(note for each in opened for note in each.notes))
 
 
 def open_sharded(index: Place, opener: Opener, *, monitor: Monitor = SILENT) -> TensorIndex:
@@ -193,7 +204,7 @@ def _files(folder: Path) -> object:
 
 
 def _may_belong(name: str) -> bool:
-    return name.endswith((INDEX_SUFFIX, *_WEIGHTS)) or JOURNAL.fullmatch(name) is not None
+    return name.endswith((INDEX_SUFFIX, *_WEIGHTS, *_OTHERS)) or JOURNAL.fullmatch(name) is not None
 
 
 def _state(entry: os.DirEntry[str]) -> tuple[int, ...]:
