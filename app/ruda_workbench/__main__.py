@@ -64,6 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     from ruda_workbench import operations
     from ruda_workbench.application import (
+        Shell,
         application,
         build_window,
         catch_faults,
@@ -75,7 +76,8 @@ def _run(options: argparse.Namespace) -> int:
     app = application()
     storage = Storage(options.config or default_folder())
     window = build_window(app, storage, theme=options.theme)
-    catch_faults(window)
+    catch_faults(window.context)
+    shell = Shell(window)
     if not options.fresh:
         restore_session(window, only_crashed=bool(options.sample or options.files))
     window.resize(window.size().boundedTo(window.screen().availableSize()))
@@ -84,17 +86,17 @@ def _run(options: argparse.Namespace) -> int:
         operations.open_sample(window.context)
     window.open_paths(options.files)
     code = app.exec()
-    let_go(window)
+    let_go(shell.window)
     return code
 
 
 def _screenshot(options: argparse.Namespace) -> int:
-    from ruda_workbench.shots import take_files, take_screen
+    from ruda_workbench.shots import Look, take_files, take_screen
 
     theme = options.theme or "light"
     if options.screen or not options.files:
         screen = options.screen or "load-diff"
-        return take_screen(screen, theme, options.screenshot)
+        return take_screen(screen, Look(theme), options.screenshot)
     with tempfile.TemporaryDirectory() as folder:
         return take_files(options.files, theme, options.screenshot, Path(folder))
 

@@ -64,6 +64,18 @@ class Frame(Protocol):
     def next_pane(self) -> None:
         """Move the focus."""
 
+    def show_drawer(self, view: str) -> None:
+        """Show or hide a view of the drawer."""
+
+    def open_settings(self) -> None:
+        """Open the settings."""
+
+    def open_guide(self, page: str = "") -> None:
+        """Open the guide."""
+
+    def open_about(self) -> None:
+        """Open what the program is made of."""
+
     def stop_job(self) -> None:
         """Stop the job that is shown."""
 
@@ -191,6 +203,22 @@ def _has_job(window: Frame) -> bool:
     return bool(window.context.jobs.running)
 
 
+def _drawer(view: str, window: Frame) -> None:
+    window.show_drawer(view)
+
+
+def _settings(window: Frame) -> None:
+    window.open_settings()
+
+
+def _guide(window: Frame) -> None:
+    window.open_guide()
+
+
+def _about(window: Frame) -> None:
+    window.open_about()
+
+
 def _quit(window: Frame) -> None:
     window.close()
 
@@ -294,6 +322,59 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         later("View"),
         icon="keyboard",
         keys="F6",
+    ),
+    Action(
+        "edit.settings",
+        later("Settings…"),
+        _settings,
+        later("Edit"),
+        icon="settings",
+        keys="Ctrl+,",
+        words=later("preferences language contrast theme"),
+    ),
+    Action(
+        "jobs.show",
+        later("Show or hide the jobs"),
+        partial(_drawer, "jobs"),
+        later("Jobs"),
+        icon="jobs",
+        keys="Ctrl+J",
+        words=later("progress running"),
+    ),
+    Action(
+        "edit.history",
+        later("Show or hide the history"),
+        partial(_drawer, "history"),
+        later("Edit"),
+        icon="history",
+        keys="Ctrl+H",
+        words=later("undo redo steps"),
+    ),
+    Action(
+        "view.messages",
+        later("Show or hide past messages"),
+        partial(_drawer, "messages"),
+        later("View"),
+        icon="info",
+        keys="Ctrl+Shift+M",
+        words=later("notices errors report"),
+    ),
+    Action(
+        "help.guide",
+        later("Open the guide"),
+        _guide,
+        later("Help"),
+        icon="book",
+        keys="F1",
+        words=later("manual documentation how to"),
+    ),
+    Action(
+        "help.about",
+        later("About Ruda"),
+        _about,
+        later("Help"),
+        icon="help",
+        words=later("version licence"),
     ),
     Action(
         "jobs.stop",

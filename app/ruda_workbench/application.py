@@ -10,10 +10,10 @@ from pathlib import Path
 from types import TracebackType
 
 from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QDialog
 
 from ruda.session import Jobs, Session, tr
-from ruda_workbench import operations
+from ruda_workbench import operations, settings_operations
 from ruda_workbench.context import Context
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.storage import Storage
@@ -48,12 +48,49 @@ def application(arguments: list[str] | None = None) -> QApplication:
 def build_window(app: QApplication, storage: Storage, *, theme: str | None = None) -> MainWindow:
     """A window with nothing open."""
     settings = storage.settings
+    notes = [*storage.notes, settings_operations.use_language(settings)]
+    settings_operations.use_limits(settings)
     jobs = Jobs(read_threads=settings.read_threads)
-    context = Context(Session(), jobs, Theme(app, theme or settings.theme), storage)
+    made = Theme(app, theme or settings.theme, settings.contrast)
+    context = Context(Session(), jobs, made, storage)
     window = MainWindow(context)
-    for note in storage.notes:
+    for note in filter(None, notes):
         context.notify("warning", tr("A file of the workbench was not understood"), note)
     return window
+
+
+class Shell:
+    """Holds the window, and makes it anew where a setting asks for that: another language.
+
+    Session, jobs and files live in the context, which the new window takes over; undo, running
+    jobs and open files are the same as before.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        self.window = window
+        window.context.language_wanted.connect(self._later)
+
+    def _later(self) -> None:
+        # Not from within the click of a window that is about to go.
+        QTimer.singleShot(0, self.window.context, self.renew)
+
+    def renew(self) -> None:
+        """Put another window in the place of this one."""
+        old = self.window
+        context, kept, front = old.context, old.geometry_text(), old.current
+        settings_open = old.findChild(QDialog, "settings") is not None
+        note = settings_operations.use_language(context.storage.settings)
+        old.release()
+        self.window = MainWindow(context)
+        self.window.restore_geometry_text(kept)
+        self.window.show_workspace(front)
+        self.window.setVisible(old.isVisible())
+        if settings_open:
+            self.window.open_settings()
+        if note:
+            context.notify("warning", tr("The language was not changed"), note)
+        old.hide()
+        old.deleteLater()
 
 
 def restore_session(window: MainWindow, *, only_crashed: bool = False) -> None:
@@ -96,7 +133,7 @@ def let_go(window: MainWindow) -> None:
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
-def catch_faults(window: MainWindow) -> None:
+def catch_faults(context: Context) -> None:
     """Show an uncaught error as a notice with a report; nothing is lost and nothing freezes."""
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -106,14 +143,14 @@ def catch_faults(window: MainWindow) -> None:
         told.add(report)
         sys.stderr.write(report)
         # Not from within the call that failed: it may hold a painter or a lock.
-        QTimer.singleShot(0, window, partial(_tell_fault, window, kind.__name__, error, report))
+        QTimer.singleShot(0, context, partial(_tell_fault, context, kind.__name__, error, report))
 
     told: set[str] = set()
     sys.excepthook = hook
 
 
-def _tell_fault(window: MainWindow, kind: str, error: BaseException, report: str) -> None:
-    window.context.notify(
+def _tell_fault(context: Context, kind: str, error: BaseException, report: str) -> None:
+    context.notify(
         "error",
         tr("Something went wrong in the workbench"),
         tr("{kind}: {error}. Your documents are untouched.", kind=kind, error=error),

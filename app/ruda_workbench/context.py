@@ -24,6 +24,10 @@ class Context(QObject):
     workspace_wanted = Signal(str)
     key_wanted = Signal(str)
     """A tensor of the active document to be shown."""
+    settings_changed = Signal()
+    """A setting has another value."""
+    language_wanted = Signal()
+    """The window is to be made anew in the language of the settings."""
     summary_changed = Signal()
     """A workspace has something else to say in the status line."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import json
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from PySide6.QtGui import (
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
+    QDialog,
     QFileDialog,
     QFrame,
     QHBoxLayout,
@@ -29,14 +32,19 @@ from PySide6.QtWidgets import (
 )
 
 from ruda.session import Changes, JobNews, tr
-from ruda_workbench import operations
+from ruda_workbench import operations, settings_operations
 from ruda_workbench.action_book import Action, ActionBook
 from ruda_workbench.actions import CONTEXT_ACTIONS, WINDOW_ACTIONS
 from ruda_workbench.context import Context
+from ruda_workbench.dialogs.about_window import AboutWindow
+from ruda_workbench.dialogs.help_window import HelpWindow
+from ruda_workbench.dialogs.settings_window import SettingsWindow
 from ruda_workbench.icons import icon
 from ruda_workbench.item_models.command_list import Entry, find, find_keys
 from ruda_workbench.panels.command_field import CommandField
-from ruda_workbench.tokens import Scheme, Size, Space
+from ruda_workbench.panels.drawer import HEIGHT as DRAWER_HEIGHT
+from ruda_workbench.panels.drawer import VIEWS, Drawer
+from ruda_workbench.tokens import Size, Space
 from ruda_workbench.widgets.buttons import icon_button, push_button
 from ruda_workbench.widgets.document_tabs import DocumentTabs
 from ruda_workbench.widgets.drop_veil import DropVeil
@@ -71,6 +79,7 @@ class MainWindow(QMainWindow):
         self._inspectors: dict[str, QWidget] = {}
         self._current = ""
         self._inspector_wanted = True
+        self._released = False
         self._keep = QTimer(self)
         self._keep.setSingleShot(True)
         self._keep.setInterval(RECOVERY_DELAY)
@@ -83,6 +92,7 @@ class MainWindow(QMainWindow):
         self.show_workspace(WORKSPACES[0].name)
         self._stack.setFocus()
         self._theme_changed()
+        self._settings_changed()
         self._refresh(Changes.ALL)
 
     # Building
@@ -110,10 +120,19 @@ class MainWindow(QMainWindow):
         self._splitter.setStretchFactor(0, 1)
         self._splitter.setStretchFactor(1, 0)
         self._splitter.setSizes([1440 - Size.RAIL - Size.INSPECTOR, Size.INSPECTOR])
+        self.drawer = Drawer(self.context)
+        self._floors = QSplitter(Qt.Orientation.Vertical)
+        self._floors.setHandleWidth(1)
+        self._floors.setChildrenCollapsible(False)
+        self._floors.addWidget(self._splitter)
+        self._floors.addWidget(self.drawer)
+        self._floors.setStretchFactor(0, 1)
+        self._floors.setStretchFactor(1, 0)
+        self._floors.setSizes([900 - DRAWER_HEIGHT, DRAWER_HEIGHT])
         row = QHBoxLayout()
         row.setSpacing(0)
         row.addWidget(self.rail)
-        row.addWidget(self._splitter, 1)
+        row.addWidget(self._floors, 1)
         self.setCentralWidget(centre)
         column.addWidget(self._top_bar())
         column.addLayout(row, 1)
@@ -161,6 +180,8 @@ class MainWindow(QMainWindow):
             go = partial(self.show_workspace, entry.name)
             self.book.add_keys(f"go.{entry.name}", entry.title, entry.icon, entry.keys, go)
         self._theme_button = icon_button("moon", tr("Switch between light and dark"), "rail.theme")
+        self._settings_button = icon_button("settings", tr("Settings"), "rail.settings")
+        self.rail.add_foot(self._settings_button)
         self._menu_button = icon_button("menu", tr("Menu  F10"), "rail.menu")
         self.rail.add_foot(self._theme_button)
         self.rail.add_foot(self._menu_button)
@@ -173,6 +194,10 @@ class MainWindow(QMainWindow):
         context.summary_changed.connect(self._show_summary)
         context.jobs.news.connect(self._news)
         context.theme.changed.connect(self._theme_changed)
+        context.settings_changed.connect(self._settings_changed)
+        self.drawer.closed.connect(self.close_drawer)
+        self.status.jobs_asked.connect(self.toggle_jobs)
+        self._settings_button.clicked.connect(self.open_settings)
         self.status.cancel_asked.connect(self._cancel)
         self.rail.chosen.connect(self.show_workspace)
         self.tabs.shown.connect(self._tab_shown)
@@ -279,6 +304,7 @@ class MainWindow(QMainWindow):
             None if active is None else active.id,
             {d.id for d in session.dirty},
         )
+        self.drawer.show_history()
         self.setWindowTitle("Ruda" if active is None else f"{active.name} – Ruda")
         self._show_summary()
         if session.documents or changes != Changes.ALL:
@@ -339,23 +365,71 @@ class MainWindow(QMainWindow):
         corner = self._menu_button.mapToGlobal(QPoint(self._menu_button.width() + 4, 0))
         menu.popup(QPoint(corner.x(), corner.y() - menu.sizeHint().height() + 28))
 
+    # The drawer and the other windows
+
+    def show_drawer(self, view: str) -> None:
+        """Show a view of the drawer; hide it if it is shown already."""
+        if self.drawer.isVisible() and self.drawer.views.value == view:
+            self.close_drawer()
+            return
+        if not self.drawer.isVisible():
+            self.drawer.show()
+            height = sum(self._floors.sizes())
+            self._floors.setSizes([height - DRAWER_HEIGHT, DRAWER_HEIGHT])
+        self.drawer.show_view(view)
+
+    def toggle_jobs(self) -> None:
+        """Show or hide the jobs."""
+        self.show_drawer("jobs")
+
+    def close_drawer(self) -> None:
+        """Hide the drawer."""
+        self.drawer.hide()
+        self._stack.setFocus()
+
+    def open_settings(self) -> None:
+        """Open the settings, or bring them to the front."""
+        self._open_once("settings", lambda: SettingsWindow(self.context, self))
+
+    def open_guide(self, page: str = "") -> None:
+        """Open the guide, or bring it to the front; at a page where one is named."""
+        found = self._open_once("help", lambda: HelpWindow(self))
+        if page and isinstance(found, HelpWindow):
+            found.show_page(page)
+
+    def open_about(self) -> None:
+        """Open what the program is made of, or bring it to the front."""
+        self._open_once("about", lambda: AboutWindow(self))
+
+    def _open_once(self, name: str, make: Callable[[], QDialog]) -> QDialog:
+        found = self.findChild(QDialog, name)
+        if found is None:
+            found = make()
+        found.show()
+        found.raise_()
+        found.activateWindow()
+        return found
+
+    def _settings_changed(self) -> None:
+        self.status.show_memory(on=self.context.storage.settings.show_memory)
+
     def choose_theme(self, choice: str) -> None:
         """Hold a theme and remember it."""
-        self.context.theme.choose(choice)
-        self.context.storage.change(theme=choice)
+        settings_operations.change(self.context, "theme", choice)
 
     def toggle_theme(self) -> None:
         """Switch between light and dark, and remember it."""
-        dark = self.context.theme.scheme is Scheme.DARK
+        dark = self.context.theme.scheme.is_dark
         self.choose_theme("light" if dark else "dark")
 
     def _theme_changed(self) -> None:
-        dark = self.context.theme.scheme is Scheme.DARK
+        dark = self.context.theme.scheme.is_dark
         self._theme_button.setIcon(icon("sun" if dark else "moon"))
         self.update()
 
     def add_notice(self, notice: Notice) -> None:
-        """Show a notice; one with a report can be copied."""
+        """Show a notice and remember it; one with a report can be copied."""
+        self.drawer.add_message(notice)
         if notice.report:
             report = notice.report
             copy = (tr("Copy report"), lambda: QGuiApplication.clipboard().setText(report))
@@ -417,22 +491,53 @@ class MainWindow(QMainWindow):
     # State
 
     def geometry_text(self) -> str:
-        """Size and place of the window, as text for the session's state."""
-        return base64.b64encode(self.saveGeometry().data()).decode()
+        """Size, place and arrangement of the window, as text for the session's state."""
+        kept = {
+            "window": base64.b64encode(self.saveGeometry().data()).decode(),
+            "inspector": self._inspector_wanted,
+            "columns": self._splitter.sizes(),
+            "floors": self._floors.sizes(),
+            "drawer": self.drawer.views.value if self.drawer.isVisible() else "",
+        }
+        return json.dumps(kept)
 
     def restore_geometry_text(self, text: str) -> None:
-        """Take size and place from the session's state."""
-        if text:
-            self.restoreGeometry(QByteArray(base64.b64decode(text)))
+        """Take size, place and arrangement from the session's state; what is broken stays away."""
+        try:
+            kept = json.loads(text)
+            window = base64.b64decode(kept["window"])
+            inspector, drawer = bool(kept["inspector"]), str(kept["drawer"])
+            columns, floors = ([int(n) for n in kept[name]] for name in ("columns", "floors"))
+        except (ValueError, TypeError, KeyError):
+            return
+        self.restoreGeometry(QByteArray(window))
+        self._inspector_wanted = inspector
+        if all(columns):
+            self._splitter.setSizes(columns)
+        if drawer in VIEWS:
+            self.show_drawer(drawer)
+            self._floors.setSizes(floors)
+        self._show_inspector()
 
     def _keep_recovery(self) -> None:
         self.context.storage.keep_recovery(
             self.context.session, self._current, self.geometry_text()
         )
 
+    def release(self) -> None:
+        """Let the context go to another window; this one is to be destroyed."""
+        self._keep.stop()
+        for workspace in self._workspaces.values():
+            workspace.left()
+        self.context.setParent(None)
+        self._released = True
+
     def closeEvent(self, event: QCloseEvent) -> None:
         """Keep the session, stop the jobs, close the files."""
         self._keep.stop()
+        if self._released:
+            event.accept()
+            return
         context = self.context
         context.storage.keep_session(context.session, self._current, self.geometry_text())
         for workspace in self._workspaces.values():

@@ -51,6 +51,11 @@ class QtJobs(QObject):
         """Jobs that wait or run, oldest first."""
         return self._jobs.live
 
+    @property
+    def past(self) -> tuple[JobNews, ...]:
+        """The last news of the jobs that ended last, oldest first."""
+        return self._jobs.past
+
     def start(
         self,
         title: str,

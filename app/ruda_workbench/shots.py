@@ -20,15 +20,23 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 import numpy as np
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QColor, QPainter, QPixmap
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QDialog
 
 from ruda.data import Dataset, Feature, FeatureKind
 from ruda.errors import ItemError
-from ruda.session import CompareOptions, CompareSide, OpenDataset, RuleDraft, TargetChoice
+from ruda.session import (
+    LANGUAGES,
+    CompareOptions,
+    CompareSide,
+    OpenDataset,
+    RuleDraft,
+    TargetChoice,
+)
 from ruda.store import TensorIndex, TensorSnapshot, save
 from ruda.tensor import DType
 from ruda_workbench import data_operations, operations
 from ruda_workbench.application import application, build_window, let_go, settle
+from ruda_workbench.dialogs.help_window import HelpWindow
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.self_test import make_green
 from ruda_workbench.storage import Storage
@@ -386,6 +394,49 @@ def _run_names(scene: Scene) -> None:
     scene.window.book.run("run.batch")
 
 
+def _jobs(scene: Scene) -> None:
+    _diff_problems(scene)
+    scene.settle()
+    broken = scene.folder / "broken.safetensors"
+    broken.write_bytes((1 << 40).to_bytes(8, "little") + b'{"a": 1}')
+    scene.window.open_paths([broken])
+    scene.settle()
+    scene.window.notices.clear()
+    scene.window.show_drawer("jobs")
+
+
+def _history(scene: Scene) -> None:
+    _rules(scene)
+    scene.settle()
+    for _ in range(2):
+        operations.undo(scene.window.context)
+    scene.settle()
+    scene.window.show_drawer("history")
+
+
+def _settings(scene: Scene) -> None:
+    _diff_problems(scene)
+    scene.settle()
+    scene.window.open_settings()
+
+
+def _guide(scene: Scene) -> None:
+    scene.sample()
+    scene.window.open_guide("load-diff")
+
+
+def _guide_search(scene: Scene) -> None:
+    _guide(scene)
+    found = scene.window.findChild(HelpWindow, "help")
+    assert found is not None
+    found.field.setText("metadata")
+
+
+def _about(scene: Scene) -> None:
+    scene.sample()
+    scene.window.open_about()
+
+
 SCREENS: dict[str, Callable[[Scene], None]] = {
     "welcome": _welcome,
     "welcome-recents": _welcome_recents,
@@ -405,6 +456,12 @@ SCREENS: dict[str, Callable[[Scene], None]] = {
     "compare-empty": _compare_empty,
     "compare": _compare,
     "compare-values": _compare_values,
+    "jobs": _jobs,
+    "history": _history,
+    "settings": _settings,
+    "guide": _guide,
+    "guide-search": _guide_search,
+    "about": _about,
     "data": _data,
     "data-empty": _data_empty,
     "data-shuffled": _data_shuffled,
@@ -422,19 +479,34 @@ SCREENS: dict[str, Callable[[Scene], None]] = {
 """Screen name → function that brings a fresh window into its state."""
 
 
-def take_screen(name: str, theme: str, out: Path) -> int:
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How the window of a picture looks."""
+
+    theme: str = "light"
+    contrast: str = "normal"
+    language: str = "en"
+
+    def window(self, folder: Path) -> MainWindow:
+        """A window with its settings in ``folder``."""
+        storage = Storage(folder / "config")
+        storage.change(contrast=self.contrast, language=self.language)
+        return build_window(application(), storage, theme=self.theme)
+
+
+def take_screen(name: str, look: Look, out: Path) -> int:
     """Write a picture of a screen; 2 for a name that is none."""
     if name not in SCREENS:
         sys.stderr.write(f"no screen is called {name!r}; there are {', '.join(SCREENS)}\n")
         return 2
     with tempfile.TemporaryDirectory() as folder:
-        window = build_window(application(), Storage(Path(folder) / "config"), theme=theme)
+        window = look.window(Path(folder))
         return _take(window, Scene(window, Path(folder)), SCREENS[name], out)
 
 
 def take_files(files: Sequence[Path], theme: str, out: Path, folder: Path) -> int:
     """Write a picture of the window with these files open."""
-    window = build_window(application(), Storage(folder / "config"), theme=theme)
+    window = Look(theme).window(folder)
 
     def stage(scene: Scene) -> None:
         scene.window.open_paths(list(files))
@@ -460,8 +532,7 @@ def _take(window: MainWindow, scene: Scene, stage: Callable[[Scene], None], out:
 def _picture(window: MainWindow) -> QPixmap:
     """The window, with an open sheet over its middle."""
     picture = window.grab()
-    sheet = QApplication.activeModalWidget()
-    if sheet is not None:
+    for sheet in [each for each in window.findChildren(QDialog) if each.isVisible()]:
         painter = QPainter(picture)
         painter.fillRect(window.rect(), QColor(0, 0, 0, 90))
         corner = window.rect().center() - sheet.rect().center()
@@ -476,6 +547,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="ruda_workbench.shots", description=__doc__)
     parser.add_argument("screen", nargs="?", choices=sorted(SCREENS))
     parser.add_argument("--theme", choices=["light", "dark"], default="light")
+    parser.add_argument("--contrast", choices=["normal", "high"], default="normal")
+    parser.add_argument("--language", choices=sorted(LANGUAGES), default="en")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args(arguments)
@@ -483,7 +556,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write("\n".join(SCREENS) + "\n")
         return 0
     out = options.out or Path(f"{options.screen}-{options.theme}.png")
-    return take_screen(options.screen, options.theme, out)
+    look = Look(options.theme, options.contrast, options.language)
+    return take_screen(options.screen, look, out)
 
 
 if __name__ == "__main__":

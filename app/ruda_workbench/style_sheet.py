@@ -15,6 +15,7 @@ QFrame#TopBar, QFrame#Rail, QFrame#Inspector, QFrame#StatusLine { background: $p
 QFrame#TopBar { border-bottom: 1px solid $hairline; }
 QFrame#Rail { border-right: 1px solid $hairline; }
 QFrame#Inspector { border-left: 1px solid $hairline; }
+QFrame#Drawer { background: $window; border: 0; border-top: 1px solid $hairline; }
 QFrame#StatusLine { border-top: 1px solid $hairline; }
 QFrame[surface="card"] {
     background: $panel; border: 1px solid $hairline; border-radius: ${card}px;
@@ -101,6 +102,15 @@ QAbstractItemView {
     background: transparent; border: 0; outline: 0;
     selection-background-color: $selection; selection-color: $text;
 }
+QTextBrowser {
+    background: $panel; border: 1px solid $hairline; border-radius: ${card}px; color: $text;
+    selection-background-color: $accent; selection-color: $on_accent;
+}
+QTextBrowser:focus { border-color: $accent; }
+QListWidget::item { padding: 4px ${s}px; border-radius: ${control}px; color: $text; }
+QListWidget::item:hover { background: $hover; }
+QListWidget::item:selected { background: $tint; color: $text; }
+QListWidget:focus { outline: 0; }
 QHeaderView { background: transparent; border: 0; }
 QHeaderView::section { background: transparent; border: 0; color: $dim; }
 QTableCornerButton::section { background: transparent; border: 0; }
@@ -144,3 +154,8 @@ def style_sheet(c: Colours) -> str:
         m=Space.M,
         xl=Space.XL,
     )
+
+
+def page_style(c: Colours) -> str:
+    """Style of a page of the guide."""
+    return f"a {{ color: {c.accent}; }} code {{ color: {c.text}; }}"

@@ -14,6 +14,7 @@ from ruda_workbench.tokens import COLOURS, Colours, Scheme, Type, mix
 _current: list[Colours] = [COLOURS[Scheme.LIGHT]]
 
 CHOICES = ("system", "light", "dark")
+CONTRASTS = ("system", "normal", "high")
 
 
 def colours() -> Colours:
@@ -94,16 +95,23 @@ def palette(c: Colours) -> QPalette:
 
 
 class Theme(QObject):
-    """The chosen scheme: ``system`` follows the desktop, ``light`` and ``dark`` hold."""
+    """The chosen colours: ``system`` follows the desktop, ``light`` and ``dark`` hold.
+
+    Contrast is a wish of its own: ``system``, ``normal`` or ``high``.
+    """
 
     changed = Signal()
 
-    def __init__(self, application: QApplication, choice: str = "system") -> None:
+    def __init__(
+        self, application: QApplication, choice: str = "system", contrast: str = "system"
+    ) -> None:
         super().__init__(application)
         self._application = application
         self._choice = choice
+        self._contrast = contrast
         hints = QGuiApplication.styleHints()
         hints.colorSchemeChanged.connect(self._system_changed)
+        hints.accessibility().contrastPreferenceChanged.connect(self._system_changed)
         self.apply()
 
     @property
@@ -112,12 +120,21 @@ class Theme(QObject):
         return self._choice
 
     @property
+    def contrast(self) -> str:
+        """``system``, ``normal`` or ``high``."""
+        return self._contrast
+
+    @property
     def scheme(self) -> Scheme:
         """The scheme that is shown."""
+        hints = QGuiApplication.styleHints()
+        dark, high = self._choice == "dark", self._contrast == "high"
         if self._choice == "system":
-            asked = QGuiApplication.styleHints().colorScheme()
-            return Scheme.DARK if asked == Qt.ColorScheme.Dark else Scheme.LIGHT
-        return Scheme(self._choice)
+            dark = hints.colorScheme() == Qt.ColorScheme.Dark
+        if self._contrast == "system":
+            wish = hints.accessibility().contrastPreference()
+            high = wish == Qt.ContrastPreference.HighContrast
+        return Scheme.of(dark=dark, high=high)
 
     def choose(self, choice: str) -> None:
         """Take one of ``CHOICES`` and repaint everything."""
@@ -132,9 +149,16 @@ class Theme(QObject):
         QGuiApplication.styleHints().setColorScheme(native[choice])  # native title bars
         self.apply()
 
+    def choose_contrast(self, contrast: str) -> None:
+        """Take one of ``CONTRASTS`` and repaint everything."""
+        if contrast not in CONTRASTS:
+            raise ValueError(f"a contrast is one of {', '.join(CONTRASTS)}, got {contrast!r}")
+        self._contrast = contrast
+        self.apply()
+
     def toggle(self) -> None:
-        """Go to the other scheme and hold it."""
-        self.choose("light" if self.scheme is Scheme.DARK else "dark")
+        """Go from light to dark or back and hold it."""
+        self.choose("light" if self.scheme.is_dark else "dark")
 
     def apply(self) -> None:
         """Set style, palette, font and style sheet of the application."""
@@ -149,5 +173,5 @@ class Theme(QObject):
         self.changed.emit()
 
     def _system_changed(self) -> None:
-        if self._choice == "system":
+        if "system" in (self._choice, self._contrast):
             self.apply()

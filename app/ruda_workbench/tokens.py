@@ -1,8 +1,9 @@
 """Design tokens: every colour, size and space of the workbench, in one place.
 
-Colours come in two sets of the same names. Text on any surface keeps a contrast of at least 4.5:1,
-except ``faint``, which is for what may be missed. The five status colours stay apart under normal,
-protan, deutan and tritan sight; shape and word carry the meaning all the same.
+Colours come in four sets of the same names. Text on any surface keeps a contrast of at least 4.5:1,
+in high contrast 7:1, except ``faint``, which is for what may be missed. The five status colours
+stay apart under normal, protan, deutan and tritan sight; shape and word carry the meaning all the
+same.
 """
 
 from __future__ import annotations
@@ -12,10 +13,29 @@ from enum import Enum
 
 
 class Scheme(Enum):
-    """The two colour sets."""
+    """The colour sets: light and dark, each in normal and in high contrast."""
 
     LIGHT = "light"
     DARK = "dark"
+    HIGH_LIGHT = "high-light"
+    HIGH_DARK = "high-dark"
+
+    @property
+    def is_dark(self) -> bool:
+        """True for light text on dark ground."""
+        return self in (Scheme.DARK, Scheme.HIGH_DARK)
+
+    @property
+    def is_high(self) -> bool:
+        """True for high contrast."""
+        return self in (Scheme.HIGH_LIGHT, Scheme.HIGH_DARK)
+
+    @classmethod
+    def of(cls, *, dark: bool, high: bool) -> Scheme:
+        """The set of these two wishes."""
+        if high:
+            return cls.HIGH_DARK if dark else cls.HIGH_LIGHT
+        return cls.DARK if dark else cls.LIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +130,68 @@ DARK = Colours(
     diverging_zero="#1b1f26",
 )
 
-COLOURS = {Scheme.LIGHT: LIGHT, Scheme.DARK: DARK}
+HIGH_LIGHT = Colours(
+    window="#ffffff",
+    panel="#ffffff",
+    raised="#ffffff",
+    sunken="#ffffff",
+    field="#ffffff",
+    hairline="#767676",
+    control_line="#1f1f1f",
+    text="#000000",
+    dim="#2b2b2b",
+    faint="#595959",
+    accent="#003a9e",
+    on_accent="#ffffff",
+    accent_hover="#002b75",
+    tint="#e3edff",
+    selection="#dbe8ff",
+    hover="#f0f0f0",
+    applied="#002047",
+    skipped="#484848",
+    missing="#6c3f00",
+    unused="#67008f",
+    error="#5f0012",
+    on_error="#ffffff",
+    negative="#0050c8",
+    positive="#c05a00",
+    diverging_zero="#ffffff",
+)
+
+HIGH_DARK = Colours(
+    window="#000000",
+    panel="#000000",
+    raised="#0d0d0d",
+    sunken="#000000",
+    field="#000000",
+    hairline="#7a7a7a",
+    control_line="#e0e0e0",
+    text="#ffffff",
+    dim="#e2e2e2",
+    faint="#b4b4b4",
+    accent="#8cc8ff",
+    on_accent="#000000",
+    accent_hover="#b5dcff",
+    tint="#0a2540",
+    selection="#0b2c49",
+    hover="#1c1c1c",
+    applied="#c0e1fd",
+    skipped="#b9b9b9",
+    missing="#fffcbe",
+    unused="#e79bff",
+    error="#ff9c87",
+    on_error="#000000",
+    negative="#6fa8ff",
+    positive="#ffb066",
+    diverging_zero="#000000",
+)
+
+COLOURS = {
+    Scheme.LIGHT: LIGHT,
+    Scheme.DARK: DARK,
+    Scheme.HIGH_LIGHT: HIGH_LIGHT,
+    Scheme.HIGH_DARK: HIGH_DARK,
+}
 
 STATUS_NAMES = ("applied", "skipped", "missing", "unused", "error")
 

@@ -16,7 +16,7 @@ from ruda_workbench import display
 from ruda_workbench.__main__ import main
 from ruda_workbench.application import catch_faults, settle
 from ruda_workbench.main_window import MainWindow
-from ruda_workbench.shots import SCREENS, take_screen
+from ruda_workbench.shots import SCREENS, Look, take_screen
 from ruda_workbench.storage import Storage
 from ruda_workbench.theme import colours
 from ruda_workbench.widgets.plots import diverging_image
@@ -84,12 +84,12 @@ def test_a_picture_of_the_sample_is_written(project: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", list(SCREENS))
 def test_every_screen_can_be_built(qapp: QApplication, tmp_path: Path, name: str) -> None:
     out = tmp_path / f"{name}.png"
-    assert take_screen(name, "dark", out) == 0
+    assert take_screen(name, Look("dark"), out) == 0
     assert QImage(str(out)).size().width() == 1440
 
 
 def test_an_unknown_screen_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert take_screen("nowhere", "light", tmp_path / "x.png") == 2
+    assert take_screen("nowhere", Look(), tmp_path / "x.png") == 2
     assert "no screen is called 'nowhere'; there are welcome" in capsys.readouterr().err
 
 
@@ -120,7 +120,7 @@ def test_a_fault_is_told_once_and_later(
     window: MainWindow, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    catch_faults(window)
+    catch_faults(window.context)
     fault = ValueError("a slip")
     for _ in range(3):
         sys.excepthook(ValueError, fault, None)

@@ -12,6 +12,9 @@ from ruda_workbench.style_sheet import style_sheet
 from ruda_workbench.tokens import COLOURS, STATUS_NAMES, Scheme, mix
 
 LEAST_CONTRAST = 4.5
+HIGH_CONTRAST = 7.0
+LEAST_LINE = 3.0
+"""Contrast of the lines that bound controls in high contrast."""
 LEAST_DISTANCE = 20.0
 GROUNDS = ("window", "panel", "raised", "sunken", "field", "selection", "hover")
 INKS = ("text", "dim", "accent", *STATUS_NAMES)
@@ -80,7 +83,17 @@ def test_text_has_contrast(scheme: Scheme, ink: str, ground: str) -> None:
     found = contrast(getattr(colours, ink), getattr(colours, ground))
     # The error colour stands on a selection as an inverse badge only.
     least = 4.0 if (ink, ground) == ("error", "tint") else LEAST_CONTRAST
+    if scheme.is_high:
+        least = HIGH_CONTRAST
     assert found >= least, f"{ink} on {ground}: {found:.2f}"
+
+
+@pytest.mark.parametrize("scheme", [s for s in Scheme if s.is_high], ids=lambda s: s.value)
+@pytest.mark.parametrize("line", ["hairline", "control_line"])
+@pytest.mark.parametrize("ground", ["window", "panel", "raised"])
+def test_lines_are_seen_in_high_contrast(scheme: Scheme, line: str, ground: str) -> None:
+    colours = COLOURS[scheme]
+    assert contrast(getattr(colours, line), getattr(colours, ground)) >= LEAST_LINE
 
 
 @pytest.mark.parametrize("scheme", list(Scheme), ids=lambda s: s.value)

@@ -39,6 +39,7 @@ class StatusLine(QFrame):
     """The line at the foot of the window."""
 
     cancel_asked = Signal(int)
+    jobs_asked = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -53,6 +54,11 @@ class StatusLine(QFrame):
         self._job_text = label(role="dim", font=font)
         self._cancel = icon_button("close", tr("Stop this job"), "status.cancel")
         self._cancel.setIconSize(QSize(12, 12))
+        self._jobs = push_button(tr("Jobs"), "status.jobs", link=True)
+        self._jobs.setFont(font)
+        self._jobs.setProperty("quiet", True)
+        self._jobs.setToolTip(tr("Show or hide the jobs") + "  Ctrl+J")
+        self._jobs.clicked.connect(self.jobs_asked)
         self._memory = label(role="dim", font=font)
         self._memory.setObjectName("status.memory")
         self._findings = push_button(tr("No findings"), "status.findings", link=True)
@@ -66,6 +72,7 @@ class StatusLine(QFrame):
         self._linger.setInterval(LINGER)
         self._linger.timeout.connect(self._show_job)
         self._clock = QTimer(self)
+        self._total = 0
         self._clock.setInterval(MEMORY_EVERY)
         self._clock.timeout.connect(self._show_memory)
         self._clock.start()
@@ -85,6 +92,7 @@ class StatusLine(QFrame):
         row.addStretch(1)
         row.addWidget(self._memory)
         row.addSpacing(Space.S)
+        row.addWidget(self._jobs)
         row.addWidget(self._findings)
         self._cancel.clicked.connect(self._cancel_clicked)
 
@@ -118,12 +126,24 @@ class StatusLine(QFrame):
         if old is not None:
             old.deleteLater()
 
+    def show_memory(self, *, on: bool) -> None:
+        """Show or hide the memory that the program uses."""
+        self._memory.setVisible(on)
+        if on:
+            self._clock.start()
+            self._show_memory()
+        else:
+            self._clock.stop()
+
     def show_news(self, news: JobNews) -> None:
         """Take note of a job; the one that has run longest is shown."""
         if news.state.is_final:
             self._news.pop(news.job_id, None)
         else:
             self._news[news.job_id] = news
+        text = tr("Jobs ({count})", count=len(self._news)) if self._news else tr("Jobs")
+        self._jobs.setText(text)
+        self._jobs.setAccessibleName(text)
         if not self._news:
             self._linger.stop()
             self._hide_job()
@@ -157,6 +177,10 @@ class StatusLine(QFrame):
     def _show_memory(self) -> None:
         import psutil
 
+        if not self._total:
+            self._total = psutil.virtual_memory().total
         used = psutil.Process().memory_info().rss
-        self._memory.setText(tr("Memory {used}", used=size_text(used)))
+        self._memory.setText(
+            tr("Memory {used} of {total}", used=size_text(used), total=size_text(self._total))
+        )
         self._memory.setAlignment(Qt.AlignmentFlag.AlignVCenter)

@@ -38,6 +38,7 @@ from ruda.session.pages.diff import (
     diff_summary,
 )
 from ruda.session.pages.diff_lines import DiffLine, DiffLines, DiffTable, diff_lines
+from ruda.session.pages.history import HistoryLine, history_lines
 from ruda.session.pages.inspector import (
     Fact,
     HistogramView,
@@ -48,6 +49,7 @@ from ruda.session.pages.inspector import (
     values_page,
 )
 from ruda.session.pages.item import ItemPage, Score, item_page
+from ruda.session.pages.jobs import JobLine, job_line, job_lines, rate_text
 from ruda.session.pages.query import Query, QueryProblem
 from ruda.session.pages.rules import (
     ChangeLine,
@@ -165,11 +167,13 @@ __all__ = [
     "Fact",
     "HistogramView",
     "History",
+    "HistoryLine",
     "HistoryStep",
     "InspectorPage",
     "ItemPage",
     "Job",
     "JobFailure",
+    "JobLine",
     "JobNews",
     "JobState",
     "Jobs",
@@ -238,11 +242,14 @@ __all__ = [
     "edit_only",
     "evaluate",
     "families_of",
+    "history_lines",
     "inspect_command",
     "inspector_page",
     "is_dataset",
     "is_problem",
     "item_page",
+    "job_line",
+    "job_lines",
     "later",
     "likeness_look",
     "listed",
@@ -253,6 +260,7 @@ __all__ = [
     "parse_target",
     "parts_of",
     "plan_saving",
+    "rate_text",
     "read_catalogue",
     "read_dataset",
     "read_recents",

@@ -178,6 +178,10 @@ class Session:
         """Bring back the edit that was undone last."""
         return self._move(document_id, self.history(document_id).redo())
 
+    def go(self, document_id: int, position: int) -> Document:
+        """Bring a document to a state of its history. Raises SettingError outside of it."""
+        return self._move(document_id, self.history(document_id).go(position))
+
     def mark_saved(self, document_id: int) -> None:
         """Note that the document as it stands is saved."""
         self._histories[document_id] = self.history(document_id).mark_saved()

@@ -17,6 +17,7 @@ import msgspec
 import tomli_w
 from msgspec import Meta
 
+from ruda.session.language import tr
 from ruda.session.textfile import replace_text, set_aside
 
 
@@ -25,21 +26,70 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     theme: Annotated[
         Literal["system", "light", "dark"],
-        Meta(title="Theme", description="Colours of the window; system follows the desktop."),
+        Meta(
+            title="Theme",
+            description="Colours of the window; system follows the desktop.",
+            extra={"group": "look"},
+        ),
     ] = "system"
+    contrast: Annotated[
+        Literal["system", "normal", "high"],
+        Meta(
+            title="Contrast",
+            description="High: every text stands out at 7 to 1, and every line can be seen.",
+            extra={"group": "look"},
+        ),
+    ] = "system"
+    language: Annotated[
+        Literal["system", "en", "de"],
+        Meta(
+            title="Language",
+            description="Errors and exported reports are English in every language.",
+            extra={"group": "look"},
+        ),
+    ] = "system"
+    show_memory: Annotated[
+        bool,
+        Meta(
+            title="Show memory",
+            description="Memory that the program uses, in the status line.",
+            extra={"group": "look"},
+        ),
+    ] = True
     restore_session: Annotated[
         bool,
-        Meta(title="Restore the session", description="Open at start what was open at the end."),
+        Meta(
+            title="Restore the session",
+            description="Open at start what was open at the end.",
+            extra={"group": "files"},
+        ),
     ] = True
     recent_files: Annotated[
         int,
-        Meta(title="Recent files", description="How many files the list remembers.", ge=0, le=100),
+        Meta(
+            title="Recent files",
+            description="How many files the list remembers.",
+            ge=0,
+            le=100,
+            extra={"group": "files"},
+        ),
     ] = 20
+    header_limit: Annotated[
+        int,
+        Meta(
+            title="Largest header (MB)",
+            description="Safetensors files with a larger header are refused; real ones reach 126.",
+            ge=1,
+            le=16_384,
+            extra={"group": "files"},
+        ),
+    ] = 1024
     verify_saved: Annotated[
         bool,
         Meta(
             title="Verify after saving",
             description="Read a written file back and compare every tensor.",
+            extra={"group": "files"},
         ),
     ] = True
     statistics_limit: Annotated[
@@ -47,6 +97,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             title="Statistics at once, up to (MB)",
             description="Larger tensors are scanned only when asked for.",
+            extra={"group": "work"},
             ge=0,
             le=1_000_000,
         ),
@@ -56,6 +107,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             title="Pictures per batch",
             description="Items on one page of the Data screen.",
+            extra={"group": "work"},
             ge=1,
             le=1024,
         ),
@@ -65,6 +117,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(
             title="Reading jobs at once",
             description="Threads for background reading; used from the next start.",
+            extra={"group": "work"},
             ge=1,
             le=16,
         ),
@@ -80,6 +133,8 @@ class SettingInfo:
     kind: Literal["choice", "flag", "number"]
     default: bool | int | str
     help: str
+    group: str
+    """``look``, ``files`` or ``work``: the part of the form that it stands in."""
     choices: tuple[str, ...] = ()
     minimum: int | None = None
     maximum: int | None = None
@@ -160,10 +215,11 @@ def _info(key: str, hint: Any) -> SettingInfo:
     choices = get_args(kind) if get_origin(kind) is Literal else ()
     return SettingInfo(
         key=key,
-        title=meta.title,
+        title=tr(meta.title),
         kind="choice" if choices else "flag" if kind is bool else "number",
         default=getattr(Settings(), key),
-        help=meta.description,
+        help=tr(meta.description),
+        group=str(meta.extra["group"]),
         choices=tuple(str(choice) for choice in choices),
         minimum=meta.ge,
         maximum=meta.le,

@@ -1,0 +1,62 @@
+"""Settings put to work: at the start of the program, and when one is changed in the window."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QLocale
+
+from ruda.errors import SettingError
+from ruda.session import LANGUAGES, Settings, read_catalogue, tr, use_catalogue
+from ruda.store import available_formats
+from ruda_workbench import assets
+from ruda_workbench.context import Context
+
+LIVE = ("theme", "contrast")
+"""Settings that the theme takes at once."""
+
+
+def language_of(settings: Settings) -> str:
+    """Code of the language that the settings ask for: that of the system where it is known."""
+    if settings.language != "system":
+        return settings.language
+    system = QLocale.system().name().split("_")[0]
+    return system if system in LANGUAGES else "en"
+
+
+def use_language(settings: Settings) -> str:
+    """Show texts in the language of the settings; a note where its catalogue is unreadable."""
+    language = language_of(settings)
+    use_catalogue({})
+    if language == "en":
+        return ""
+    path = assets.resources() / "translations" / f"{language}.toml"
+    try:
+        use_catalogue(read_catalogue(path))
+    except (OSError, SettingError) as error:
+        return f"{error}; English is used"
+    return ""
+
+
+def use_limits(settings: Settings) -> None:
+    """Give the readers the limits of the settings."""
+    for each in available_formats():
+        if hasattr(each, "header_limit"):
+            each.header_limit = settings.header_limit << 20
+
+
+def change(context: Context, key: str, value: object) -> None:
+    """Give a setting another value, keep it, and let it take effect where it can at once."""
+    if getattr(context.storage.settings, key) == value:
+        return
+    context.storage.change(**{key: value})
+    settings = context.storage.settings
+    if key == "theme":
+        context.theme.choose(settings.theme)
+    elif key == "contrast":
+        context.theme.choose_contrast(settings.contrast)
+    elif key == "header_limit":
+        use_limits(settings)
+    elif key == "language":
+        context.language_wanted.emit()
+    elif key == "read_threads":
+        context.notify("info", tr("The number of threads changes with the next start"))
+    context.settings_changed.emit()
