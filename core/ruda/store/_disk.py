@@ -7,16 +7,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from ruda.store._processes import may_be_writing
-
-IN_USE = (5, 32, 33, 1224)
-"""What Windows says of a file that someone has open, has locked, or has mapped."""
-WINDOWS_PATH = 259
-"""Longest path that Windows takes as it is."""
+from ruda.store._windows import is_windows
 
 
 def put_new(source: Path, target: Path) -> None:
     """Rename where nothing may be replaced. Raises FileExistsError if there is a target by now."""
-    if os.name == "nt":
+    if is_windows():
         os.rename(source, target)
         return
     try:
@@ -29,27 +25,9 @@ def put_new(source: Path, target: Path) -> None:
         os.unlink(source)
 
 
-def is_in_use(error: OSError) -> bool:
-    """True if a rename failed because someone has one of the files open."""
-    if getattr(error, "winerror", None) in IN_USE:
-        return True
-    return isinstance(error, PermissionError)
-
-
-def extended(path: Path) -> Path:
-    """The path in the form that may be longer than WINDOWS_PATH, where it has to be."""
-    text = os.fspath(path)
-    if os.name != "nt" or len(text) <= WINDOWS_PATH or text.startswith("\\\\?\\"):
-        return path
-    whole = os.path.abspath(text)
-    if whole.startswith("\\\\"):
-        return Path("\\\\?\\UNC\\" + whole[2:])
-    return Path("\\\\?\\" + whole)
-
-
 def sync_folder(folder: Path) -> None:
     """Make the disk remember the names in a folder, where the system can be asked to."""
-    if os.name == "nt":
+    if is_windows():
         return
     try:
         handle = os.open(folder, os.O_RDONLY)
@@ -64,7 +42,7 @@ def sync_folder(folder: Path) -> None:
 
 def lock(handle: int) -> None:
     """Mark an open file as in use until it is closed or its process ends."""
-    if os.name == "nt":
+    if is_windows():
         return  # an open file cannot be renamed there, which says the same
     import fcntl
 
@@ -72,10 +50,13 @@ def lock(handle: int) -> None:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def is_abandoned(path: Path, process: int) -> bool:
-    """True if the writer of a file that ``lock`` was called for is gone."""
-    if os.name == "nt":
-        return _is_closed(path) and not _may_be_at_it(path, process)
+def is_abandoned(path: Path, process: int, *, stays_open: bool = False) -> bool:
+    """True if the writer of a file that ``lock`` was called for is gone.
+
+    ``stays_open``: it never closes the file before it is done.
+    """
+    if is_windows():
+        return _is_closed(path) and (stays_open or not _may_be_at_it(path, process))
     import fcntl
 
     try:

@@ -11,6 +11,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ruda.store._windows import is_windows
+
 CLOCKS_DIFFER = 3.0
 """Seconds by which the time of a file and that of a process may be apart on one machine."""
 _QUERY_LIMITED, _STILL_ACTIVE = 0x1000, 259
@@ -27,7 +29,7 @@ def may_be_writing(process: int, since: float) -> bool:
 
 def is_running(process: int) -> bool:
     """True if there is a process of this number, or if the system does not say."""
-    if os.name == "nt":
+    if is_windows():
         return _windows_times(process) is not None
     try:
         os.kill(process, 0)
@@ -40,7 +42,7 @@ def is_running(process: int) -> bool:
 
 def began_at(process: int) -> float | None:
     """When a process began, in seconds of the epoch; None where the system does not say."""
-    if os.name == "nt":
+    if is_windows():
         ticks = _windows_times(process)
         return None if ticks is None else ticks / 1e7 - _EPOCH_1601
     try:

@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ruda.store._disk import is_abandoned, put_new, sync_folder
+from ruda.store._windows import extended
 
 TEMPORARY = re.compile(r"\.(?P<name>.+)\.ruda-(?P<process>\d+)-[0-9a-f]{8}\.tmp")
 JOURNAL = re.compile(r"\.(?P<name>.+)\.ruda-set-(?P<process>\d+)(-[0-9a-f]{8})?")
@@ -35,7 +36,7 @@ def short_name(name: str) -> str:
 def journal_path(target: Path) -> Path:
     """Where the journal of a set with this index file lies."""
     end = f"ruda-set-{os.getpid()}-{secrets.token_hex(4)}"
-    return target.with_name(f".{short_name(target.name)}.{end}")
+    return extended(target.with_name(f".{short_name(target.name)}.{end}"))
 
 
 def journal_text(renames: list[tuple[Path, Path]], *, replacing: bool) -> bytes:
@@ -59,11 +60,11 @@ def standing(folder: Path, names: Iterable[str], *, but: Path | None = None) -> 
     """A journal, other than ``but``, that may want to put a file under one of these names."""
     wanted = set(names)
     for journal in _journals(folder):
-        if journal == but:
+        if but is not None and journal.name == but.name:
             continue
         match = JOURNAL.fullmatch(journal.name)
         renames, _ = _read(journal)
-        if not renames and match is not None and is_abandoned(journal, int(match["process"])):
+        if not renames and match is not None and _is_abandoned(journal, match):
             continue  # its writer died before it had written it down
         if not renames or any(after in wanted for _, after in renames):
             return journal
@@ -86,9 +87,9 @@ def interrupted(index: Path) -> dict[str, str] | None:
         match = JOURNAL.fullmatch(journal.name)
         if match is None or match["name"] != short_name(index.name):
             continue
-        if not is_abandoned(journal, int(match["process"])):
+        if not _is_abandoned(journal, match):
             return None
-        found |= {a: b for b, a in _read(journal)[0] if (index.parent / b).is_file()}
+        found |= {a: b for b, a in _read(journal)[0] if extended(index.parent / b).is_file()}
     return found
 
 
@@ -100,16 +101,21 @@ def finish_interrupted(folder: Path) -> tuple[str, ...]:
     done: list[str] = []
     for journal in _journals(folder):
         match = JOURNAL.fullmatch(journal.name)
-        if match is None or not is_abandoned(journal, int(match["process"])):
+        if match is None or not _is_abandoned(journal, match):
             continue
         renames, replacing = _read(journal)
         for before, after in renames:
             with suppress(FileNotFoundError, FileExistsError):
-                (os.replace if replacing else put_new)(folder / before, folder / after)
+                place = os.replace if replacing else put_new
+                place(extended(folder / before), extended(folder / after))
                 done.append(after)
         sync_folder(folder)
         journal.unlink(missing_ok=True)
     return tuple(done)
+
+
+def _is_abandoned(journal: Path, match: re.Match[str]) -> bool:
+    return is_abandoned(journal, int(match["process"]), stays_open=True)
 
 
 def _journals(folder: Path) -> list[Path]:
@@ -117,7 +123,7 @@ def _journals(folder: Path) -> list[Path]:
         names = os.listdir(folder)
     except OSError:
         return []
-    return [folder / name for name in sorted(names) if JOURNAL.fullmatch(name)]
+    return [extended(folder / name) for name in sorted(names) if JOURNAL.fullmatch(name)]
 
 
 def _read(journal: Path) -> tuple[list[tuple[str, str]], bool]:

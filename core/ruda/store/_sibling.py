@@ -10,7 +10,6 @@ import errno
 import os
 import secrets
 import stat
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,8 +17,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ruda.errors import SaveError
-from ruda.store._disk import extended, is_abandoned, is_in_use, lock, sync_folder
+from ruda.store._disk import is_abandoned, lock, sync_folder
 from ruda.store._set_journal import TEMPORARY, finish_interrupted, promised, short_name
+from ruda.store._windows import extended, is_in_use, is_windows
 from ruda.store._writeback import Writeback, begin_writing
 from ruda.store.bytefile import ByteFile
 
@@ -135,11 +135,11 @@ class Sibling:
         and the rename is tried again after each of RENAME_PAUSES. Raises SaveError (stage
         ``rename``) when that does not help.
         """
-        if os.name == "nt":
+        if is_windows():
             self.file.close()
         for pause in (*RENAME_PAUSES, None):
             try:
-                replace(self.path, self.target)
+                replace(self.path, extended(self.target))
                 break
             except FileExistsError as error:
                 raise SaveError(
@@ -194,9 +194,10 @@ def remove_stale(folder: Path) -> None:
         return
     for name in names:
         match = TEMPORARY.fullmatch(name)
-        if match and name not in needed and is_abandoned(folder / name, int(match["process"])):
+        path = extended(folder / name)
+        if match and name not in needed and is_abandoned(path, int(match["process"])):
             with suppress(OSError):
-                (folder / name).unlink()
+                path.unlink()
 
 
 def _temporary_name(name: str) -> str:
@@ -224,7 +225,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _take_over(handle: int, before: os.stat_result) -> None:
-    if sys.platform == "win32":
+    if is_windows():
         return
     mode = stat.S_IMODE(before.st_mode)
     if (before.st_uid, before.st_gid) != (os.geteuid(), os.getegid()):

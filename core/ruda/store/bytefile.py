@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ruda.errors import FileAccessError, StoreError, TruncatedFileError
+from ruda.store._windows import extended
 from ruda.store.uri import Place
 
 READ_BYTES = 1 << 30
@@ -36,12 +37,13 @@ class ByteFile:
     def __init__(self, path: Path | str) -> None:
         self.path = path = Path(path)
         try:
-            if not stat.S_ISREG(mode := os.stat(path).st_mode) and not stat.S_ISDIR(mode):
+            place = extended(path)
+            if not stat.S_ISREG(mode := os.stat(place).st_mode) and not stat.S_ISDIR(mode):
                 raise FileAccessError(
                     "is a pipe or a device, and a file is needed; save it to disk first",
                     path=self.path,
                 )
-            self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed by close()
+            self._file = open(place, "rb", buffering=0)  # noqa: SIM115 - closed by close()
             self.size = os.fstat(self._file.fileno()).st_size
         except FileNotFoundError as error:
             raise FileAccessError(

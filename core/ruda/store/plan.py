@@ -11,7 +11,6 @@ from types import MappingProxyType
 
 from ruda.errors import SaveError, SettingError
 from ruda.store._bulk import without_collections
-from ruda.store._bulk import without_collections
 from ruda.store._windows import is_windows, name_problem
 from ruda.store.alias_note import NOTE, note_of, noted_in
 from ruda.store.aliases import Aliases, choose_owners, default_policy
@@ -123,7 +122,6 @@ def refuse_blockers(problems: Iterable[PlanProblem], *, path: Path | None = None
         raise SaveError(f"cannot be saved: {blockers[0]}{more}", stage="plan", path=path)
 
 
-@without_collections()
 @without_collections()
 def plan_save(
     index: TensorIndex,

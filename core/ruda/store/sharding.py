@@ -7,6 +7,7 @@ The names are those of Hugging Face: ``model-00001-of-00003.safetensors`` beside
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -94,7 +95,7 @@ def shard_paths(target: Path, count: int) -> tuple[Path, ...]:
 
 def stale_beside(target: Path, count: int) -> tuple[Path, ...]:
     """Files of an earlier set of this name that a set of ``count`` files does not replace."""
-    kept = {path.name for path in shard_paths(target, count)} if count > 1 else set()
+    written = {path.name.lower(): path for path in shard_paths(target, count)} if count > 1 else {}
     shard = re.compile(
         re.escape(target.stem) + r"-\d{5}-of-\d{5}" + re.escape(target.suffix), re.IGNORECASE
     )
@@ -106,9 +107,20 @@ def stale_beside(target: Path, count: int) -> tuple[Path, ...]:
     for name in names:
         of_index = count == 1 and name == target.name + INDEX_SUFFIX
         of_plain = count > 1 and name == target.name
-        if of_index or of_plain or (shard.fullmatch(name) and name not in kept):
-            found.append(target.with_name(name))
+        if not (of_index or of_plain or shard.fullmatch(name)):
+            continue
+        path, replaced = target.with_name(name), written.get(name.lower())
+        if replaced is None or not (replaced == path or _is_same(replaced, path)):
+            found.append(path)
     return tuple(found)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """True where the system does not tell large letters from small ones in names."""
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
 
 
 def index_text(

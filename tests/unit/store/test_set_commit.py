@@ -159,7 +159,7 @@ def test_the_one_that_was_not_seen_gives_way_too(tmp_path, monkeypatch):
     write(plan(tmp_path, 0))
     monkeypatch.setattr("ruda.store._set_commit.settle", lambda *_, **__: None)
     monkeypatch.setattr("ruda.store.writer.settle", lambda *_, **__: None)
-    monkeypatch.setattr("ruda.store._set_journal.is_abandoned", lambda *_: False)
+    monkeypatch.setattr("ruda.store._set_journal.is_abandoned", lambda *_, **__: False)
     other = journal_path(tmp_path / f"{NAME}.index.json")
     other.touch()  # it is not even filled yet
     with pytest.raises(SaveError, match=r"wait for it, and save again; the old file is unchanged"):
@@ -172,7 +172,7 @@ def test_the_one_that_was_not_seen_gives_way_too(tmp_path, monkeypatch):
 
 def test_it_waits_for_one_that_is_nearly_done(tmp_path, monkeypatch):
     journal = interrupted(tmp_path)
-    monkeypatch.setattr("ruda.store._set_journal.is_abandoned", lambda *_: False)
+    monkeypatch.setattr("ruda.store._set_journal.is_abandoned", lambda *_, **__: False)
     pauses = []
 
     def sleep(pause):
@@ -187,7 +187,7 @@ def test_it_waits_for_one_that_is_nearly_done(tmp_path, monkeypatch):
 
 def test_a_set_of_other_names_is_not_waited_for(tmp_path, monkeypatch):
     interrupted(tmp_path)
-    monkeypatch.setattr("ruda.store._set_journal.is_abandoned", lambda *_: False)
+    monkeypatch.setattr("ruda.store._set_journal.is_abandoned", lambda *_, **__: False)
     save(index_of(1), tmp_path / "other.safetensors", shard_size=40)
     assert values(tmp_path / "other.safetensors.index.json") == [1.0, 2.0]
 

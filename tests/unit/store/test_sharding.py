@@ -196,7 +196,7 @@ def test_while_a_set_is_being_replaced_it_is_not_opened(tmp_path, monkeypatch):
     save(index_of(2), tmp_path / "m.safetensors", shard_size=40)
     index = tmp_path / "m.safetensors.index.json"
     journal_path(index).write_bytes(journal_text([], replacing=True))
-    monkeypatch.setattr("ruda.store._set_journal.is_abandoned", lambda *_: False)
+    monkeypatch.setattr("ruda.store._set_journal.is_abandoned", lambda *_, **__: False)
     with pytest.raises(FileAccessError, match=r"is just being replaced; open it in a moment"):
         open_store(tmp_path)
 

@@ -148,7 +148,7 @@ def test_the_owner_of_the_old_file_is_kept_where_that_is_allowed(tmp_path, monke
 
 
 def test_on_windows_the_file_is_closed_before_it_is_renamed(tmp_path, monkeypatch):
-    monkeypatch.setattr("ruda.store._sibling.os.name", "nt")
+    monkeypatch.setattr("ruda.store._windows._SYSTEM", "nt")
     with Sibling(tmp_path / "m.bpk") as sibling:
         sibling.write(b"whole")
         sibling.finish(forget=False)
@@ -183,7 +183,7 @@ def test_putting_a_new_file_in_place(tmp_path, monkeypatch, system, refusal):
 
     (tmp_path / "source").write_bytes(b"new")
     with monkeypatch.context() as patch:
-        patch.setattr("ruda.store._sibling.os.name", system)
+        patch.setattr("ruda.store._windows._SYSTEM", system)
         if refusal is not None:
             patch.setattr(os, "link", refuse)
         put_new(tmp_path / "source", tmp_path / "target")
