@@ -26,7 +26,7 @@ def test_every_public_name_is_described(room: str) -> None:
     assert bare == []
 
 
-@pytest.mark.parametrize("room", ["store", "nn"])
+@pytest.mark.parametrize("room", ["store", "nn", "models"])
 def test_a_lazy_door_knows_every_name_and_no_module_hides_one(room: str) -> None:
     module = importlib.import_module(f"ruda.{room}")
     assert dir(module) == list(module.__all__)

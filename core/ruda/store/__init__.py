@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from ruda.store.merging import MERGES
     from ruda.store.metadata_edit import MetadataEdit, edit_metadata
     from ruda.store.named_predicates import predicate_named, predicate_names, register_predicate
+    from ruda.store.naming import recognised
     from ruda.store.opening import available_formats, open_store
     from ruda.store.piecewise import blocks
     from ruda.store.plan import SavePlan, plan_save
@@ -248,6 +249,7 @@ __all__ = [
     "recipe_from_toml",
     "recipe_to_json",
     "recipe_to_toml",
+    "recognised",
     "register_predicate",
     "replace_file",
     "require_report_name",
@@ -374,6 +376,7 @@ __getattr__, __dir__ = lazy_door(
             "MetadataEdit",
             "edit_metadata",
         ),
+        "naming": ("recognised",),
         "merging": ("MERGES",),
         "named_predicates": (
             "predicate_named",

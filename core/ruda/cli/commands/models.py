@@ -25,12 +25,19 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write what NAME expects as a description (.toml or .json) that `ruda diff` takes.",
 )
+@click.option(
+    "--for",
+    "source",
+    metavar="FILE",
+    help="The architectures, with their settings, that this weights file is complete for.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace that file if it is there.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON list, or of NAME one object.")
 def command(
     name: str | None,
     settings: tuple[str, ...],
     save_target: str | None,
+    source: str | None,
     overwrite: bool,
     as_json: bool,
 ) -> int:
@@ -38,7 +45,16 @@ def command(
 
     With NAME, an architecture with its settings, a weights file or a description of a model, list
     the tensors that it expects: key, type, shape and kind of module.
+
+    With --for, list what a weights file is for. Sizes are told by its shapes, and heads and the
+    like by the config.json beside it. Exit code 1 where no architecture finds all that it wants.
     """
+    if source is not None:
+        from ruda.cli.recognition import recognise
+
+        if name is not None or save_target is not None:
+            raise click.UsageError("--for looks at all architectures; name none beside it")
+        return recognise(source, as_json=as_json)
     if name is None:
         if save_target is not None:
             raise click.UsageError("--save-target writes what a NAME expects; name one")

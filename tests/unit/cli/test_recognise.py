@@ -1,0 +1,73 @@
+"""``ruda models --for FILE``: the architectures that a file is complete for, ready to be run."""
+
+import json
+import shlex
+
+import pytest
+
+from ruda.cli import main
+from ruda.models import get
+from ruda.store import TensorIndex, collect, convert, save
+from ruda.store.recipe import Recipe
+
+SIZES = {"hidden": 6, "layers": 1, "heads": 2, "ff": 7, "vocab": 9, "positions": 5}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A BERT as Hugging Face saves it, without the config.json."""
+    made = convert(
+        collect(get("bert-base").build(**SIZES)), recipe=Recipe(adapt=("ruda-to-hf-bert",))
+    )
+    save(made, tmp_path / "model.safetensors")
+    return tmp_path
+
+
+def test_the_command_that_loads_it_is_printed(folder, capsys):
+    config = {"num_attention_heads": 2, "layer_norm_eps": 1e-12}
+    (folder / "config.json").write_text(json.dumps(config))
+    path = folder / "model.safetensors"
+    assert main(["models", "--for", str(path)]) == 0
+    first, command, said = capsys.readouterr().out.splitlines()
+    assert first == "bert-base: all of its 23 tensors are there"
+    assert said == "  config.json says heads, eps"
+    words = shlex.split(command)
+    assert words[:4] == ["ruda", "diff", str(path), "bert-base"]
+    assert words[-2:] == ["--adapt", "hf-bert-to-ruda"]
+    assert main(words[1:]) == 0
+    assert "100 %" in capsys.readouterr().out
+
+
+def test_what_nothing_says_is_said(folder, capsys):
+    assert main(["models", "--for", str(folder / "model.safetensors")]) == 0
+    out = capsys.readouterr().out
+    assert "  nothing says heads: it is taken as 1, and results depend on it" in out
+
+
+def test_as_json(folder, capsys):
+    assert main(["models", "--for", str(folder / "model.safetensors"), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["name"], found["adapter"], found["tensors"]) == (
+        "bert-base",
+        "hf-bert-to-ruda",
+        23,
+    )
+    assert found["settings"] == {**SIZES, "heads": 1}
+    assert found["left"] == ["heads", "eps"]
+
+
+def test_files_of_nobody(tmp_path, capsys):
+    save(TensorIndex.of([], format="safetensors"), tmp_path / "none.safetensors")
+    assert main(["models", "--for", str(tmp_path / "none.safetensors")]) == 1
+    assert "no architecture finds all that it wants in this file" in capsys.readouterr().out
+
+
+def test_a_name_beside_it_is_refused(folder, capsys):
+    assert main(["models", "gpt2", "--for", str(folder / "model.safetensors")]) == 2
+    assert "--for looks at all architectures; name none beside it" in capsys.readouterr().err
+
+
+def test_a_broken_configuration_is_refused(folder, capsys):
+    (folder / "config.json").write_text("[")
+    assert main(["models", "--for", str(folder / "model.safetensors")]) == 2
+    assert "config.json: no JSON object" in capsys.readouterr().err
