@@ -48,7 +48,7 @@ def test_a_dataset_that_says_nothing_of_itself(tmp_path):
 def test_classes_are_counted_and_the_broken_item_is_told():
     page = class_page(Fruit())
     assert [(bar.name, bar.count) for bar in page.bars] == [("apple", 4), ("pear", 2), ("plum", 0)]
-    assert page.bars[0].text == "4 items, 66.7 %"
+    assert page.bars[0].text == "4 items, 66.6 %"
     assert page.headline == "3 classes, 0 to 4 items each"
     assert page.note == "1 item cannot be read"
 
