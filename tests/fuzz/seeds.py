@@ -148,6 +148,23 @@ def quantized() -> bytes:
     return build.rudapack_raw(cbor2.dumps({"tensors": tensors}), bytes(range(274 % 256)) * 16)
 
 
+def onnx_program() -> bytes:
+    """A model with a sparse initialiser, 4-bit numbers, a constant and an inner graph."""
+
+    def field(number: int, raw: bytes) -> bytes:
+        return bytes([number << 3 | 2, len(raw)]) + raw
+
+    small = b"\x08\x05\x10\x16" + field(8, b"i") + field(9, b"\xe1\x87\x03")
+    held = b"\x08\x02\x10\x01" + field(8, b"s") + field(9, bytes(8))
+    where = b"\x08\x02\x10\x07" + field(7, b"\x01\x05")
+    sparse = field(1, held) + field(2, where) + b"\x18\x02\x18\x03"
+    value = field(5, b"\x10\x01" + field(9, bytes(4)))
+    node = field(2, b"c") + field(4, b"Constant") + field(5, value)
+    inner = field(4, b"If") + field(5, field(6, field(5, small) + field(1, node)))
+    graph = field(1, node) + field(5, small) + bytes([122, len(sparse)]) + sparse + field(1, inner)
+    return b"\x08\x08" + field(7, graph) + field(8, b"\x10\x11")
+
+
 def golden(*names: str) -> tuple[bytes, ...]:
     folder = Path(__file__).resolve().parents[1] / "golden" / "torch"
     return tuple((folder / name).read_bytes() for name in names)

@@ -148,7 +148,7 @@ TARGETS = {
     "gguf": Target(whole(GgufFormat()), (seeds.gguf(), seeds.big_gguf())),
     "hdf5": Target(whole(Hdf5Format()), seeds.hdf5()),
     "keras": Target(whole(KerasFormat()), (seeds.keras(),)),
-    "onnx": Target(whole(OnnxFormat()), (seeds.onnx(),)),
+    "onnx": Target(whole(OnnxFormat()), (seeds.onnx(), seeds.onnx_program())),
     "sharded": Target(beside("m.index.json", seeds.SHARDS), (seeds.MAP.encode(),)),
     "distributed": Target(beside(".metadata", seeds.RANKS), (seeds.METADATA,)),
 }

@@ -20,6 +20,7 @@ from ruda.errors import (
 )
 from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import MAX_RANK, FileRange, count_elements, shaped
+from ruda.store.formats._onnx_packed import DENSE_LIMIT, PACKED_INTS, FilledSource, SmallInts
 from ruda.store.formats._protobuf import BYTES, FIXED32, FIXED64, VARINT, Field, WireReader, varints
 from ruda.store.remote import open_bytes
 from ruda.store.snapshot import Origin, TensorSnapshot
@@ -55,13 +56,7 @@ DTYPES: dict[int, DType] = {
     23: DType.F4_E2M1,
     24: DType.F8_E8M0,
 }
-_LEFT_OUT = {
-    8: "texts",
-    21: "4-bit numbers",
-    22: "4-bit numbers",
-    25: "2-bit numbers",
-    26: "2-bit numbers",
-}
+_LEFT_OUT = {8: "texts"}
 _DIMS, _TYPE, _SEGMENT, _NAME, _RAW, _EXTERNAL, _LOCATION = 1, 2, 3, 8, 9, 13, 14
 _FLOATS, _INT32S, _INT64S, _DOUBLES, _UINT64S = 4, 5, 7, 10, 11
 _LISTS: dict[int, tuple[str, int, frozenset[DType]]] = {
@@ -77,6 +72,7 @@ _LISTS: dict[int, tuple[str, int, frozenset[DType]]] = {
     ),
 }
 """Typed lists: name, wire type of an item outside a packed run, and the dtypes that lie there."""
+_SPARSE_VALUES, _SPARSE_PLACES, _SPARSE_DIMS = 1, 2, 3
 _SINGLE = {_TYPE: VARINT, _NAME: BYTES, _RAW: BYTES, _LOCATION: VARINT}
 
 
@@ -212,6 +208,15 @@ class TensorReader:
         self.reader = reader
         self._beside_it: dict[str, tuple[Place, int, ByteFile | None]] = {}
         """Files of values that were looked at: their sizes, and those that are held open."""
+        self._widened: dict[tuple[int, DType], int] = {}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How many tensors are listed in a wider dtype than they are stored in."""
+        return tuple(
+            f"{count} tensors hold {bits}-bit numbers; they are listed as {dtype}"
+            for (bits, dtype), count in self._widened.items()
+        )
 
     def close(self) -> None:
         """Close the files of values at addresses."""
@@ -236,6 +241,8 @@ class TensorReader:
         if kind in _LEFT_OUT:
             notes.append(f"{key!r} holds {_LEFT_OUT[kind]}, which Ruda does not read; left out")
             return None
+        if kind in PACKED_INTS:
+            return self._small_ints(key, *PACKED_INTS[kind], found)
         dtype = DTYPES.get(kind)
         if dtype is None:
             raise UnsupportedContentError(
@@ -247,6 +254,55 @@ class TensorReader:
             notes.append(f"{key!r} holds an odd number of 4-bit values; left out")
             return None
         return self._placed(key, dtype, shape, dtype.nbytes(count), found)
+
+    def _small_ints(self, key: str, dtype: DType, bits: int, found: _Description) -> TensorSnapshot:
+        """Snapshot of numbers below 8 bits, as numbers of 8 bits; ``notes`` says how many."""
+        shape = self._shape(key, found)
+        count = count_elements(shape, repr(key))
+        nbytes = (count * bits + 7) // 8
+        packed = self._placed(key, DType.U8, (nbytes,), nbytes, found)
+        self._widened[bits, dtype] = self._widened.get((bits, dtype), 0) + 1
+        source = SmallInts(packed.source, bits, dtype, shape)
+        return TensorSnapshot(key, dtype, shape, count, source, _file_of(packed))
+
+    def sparse(self, message: Field, notes: list[str]) -> TensorSnapshot | None:
+        """Snapshot of a sparse tensor with its zeros, or None with a note where that is too much.
+
+        Raises HeaderError and OffsetError for parts that do not fit each other.
+        """
+        parts: dict[int, Field] = {}
+        dims: list[int] = []
+        for each in self.reader.fields(message.start, message.end, "a sparse tensor"):
+            if each.number in (_SPARSE_VALUES, _SPARSE_PLACES) and each.wire == BYTES:
+                parts[each.number] = each
+            elif each.number == _SPARSE_DIMS:
+                dims.extend(self._numbers(each))
+        if len(parts) != 2 or len(dims) > MAX_RANK:
+            raise HeaderError(
+                f"a sparse tensor has {len(parts)} of its 2 parts and {len(dims)} axes",
+                offset=message.at,
+            )
+        values = self.snapshot(parts[_SPARSE_VALUES], notes)
+        places = self.snapshot(parts[_SPARSE_PLACES], [])
+        if values is None or places is None:
+            return None
+        key, shape = values.key, self._shape(values.key, _Description(message.at, dims))
+        count, dense = values.numel, count_elements(shape, repr(key))
+        fits = places.shape in ((count,), (count, len(shape))) and places.dtype is DType.I64
+        if not shape or not fits or values.shape != (count,):
+            raise HeaderError(
+                f"{key!r} has values {list(values.shape)} at places {list(places.shape)} of "
+                f"{places.dtype}, expected one number or one for each axis",
+                offset=message.at,
+            )
+        if values.dtype.kind is Kind.PACKED or values.dtype.nbytes(dense) > DENSE_LIMIT:
+            what = f"{dense} values of {values.dtype} with its zeros"
+            notes.append(f"{key!r} is sparse and has {what}, which Ruda does not fill; left out")
+            return None
+        nbytes = values.dtype.nbytes(dense)
+        path = self.reader.file.path
+        source = FilledSource(values, places, shape, path)
+        return TensorSnapshot(key, values.dtype, shape, nbytes, source, Origin(path))
 
     def _description(self, message: Field) -> _Description:
         found = _Description(message.at)
@@ -337,11 +393,8 @@ class TensorReader:
                 return FileRange(file, runs[0].start, nbytes, dtype, shape).snapshot(key)
             source: Any = JoinedSource(file, runs, dtype, shape)
         else:
-            if dtype is DType.F4_E2M1:
-                raise UnsupportedContentError(
-                    f"{key!r} has {dtype} values in {name}, which Ruda reads raw only", offset=at
-                )
-            count = nbytes // dtype.itemsize
+            is_pairs = dtype is DType.F4_E2M1  # each number is a byte with two values
+            count = nbytes if is_pairs else nbytes // dtype.itemsize
             if not count <= total <= 10 * count:
                 raise OffsetError(
                     f"{key!r} has {total} bytes of values of varying length, which cannot be "
@@ -349,7 +402,8 @@ class TensorReader:
                     offset=at,
                 )
             is_wide = number in (_INT64S, _UINT64S)
-            source = VarintSource(self.reader, runs, key, dtype, shape, is_wide)
+            listed, sizes = (DType.U8, (nbytes,)) if is_pairs else (dtype, shape)
+            source = VarintSource(self.reader, runs, key, listed, sizes, is_wide)
         return TensorSnapshot(key, dtype, shape, nbytes, source, Origin(file.path))
 
     def _external(
@@ -431,6 +485,10 @@ def _number(key: str, name: str, text: str, at: int) -> int:
             f"{key!r} has the {name} {text[:40]!r}, expected a whole number", offset=at
         )
     return int(text)
+
+
+def _file_of(snapshot: TensorSnapshot) -> Origin | None:
+    return None if snapshot.origin is None else Origin(snapshot.origin.path)
 
 
 def _check_bytes(

@@ -1,20 +1,28 @@
 """Reading the initialisers of an ONNX model: the weights, not the program around them.
 
 The file is one Protocol Buffers message; it is walked field by field and never built. Values lie
-in it raw or as typed lists, or in a file beside it.
+in it raw or as typed lists, or in a file beside it. Constants in nodes are part of the program: a
+note counts them. Only where a model has no initialiser at all are they its weights, and listed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from ruda.errors import HeaderError, TruncatedFileError, UnsupportedContentError
+from ruda.errors import HeaderError, TruncatedFileError
 from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile, MemoryFile
 from ruda.store.format import taken
+from ruda.store.formats._onnx_program import (
+    INITIALISER,
+    SPARSE,
+    Program,
+    graph_fields,
+    look_through,
+)
 from ruda.store.formats._onnx_tensor import TensorReader
 from ruda.store.formats._protobuf import BYTES, VARINT, Field, WireReader
 from ruda.store.index import TensorIndex
@@ -49,9 +57,6 @@ OPSETS_SINCE = 3
 TEXT_LIMIT = 16 << 20
 SNIFFED_TEXT = 256
 """Longest text among the first fields of a file that is taken for a model by its bytes."""
-_NODE, _GRAPH_NAME, _INITIALISER, _SPARSE = 1, 2, 5, 15
-_ATTRIBUTE = 5
-_ATTRIBUTE_TENSORS, _ATTRIBUTE_GRAPHS = (5, 10), (6, 11)
 
 
 @dataclass(slots=True)
@@ -61,8 +66,7 @@ class _Found:
     metadata: dict[str, str] = field(default_factory=dict)
     snapshots: list[TensorSnapshot] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    tensors_in_nodes: int = 0
-    graphs_in_nodes: int = 0
+    program: Program = field(default_factory=Program)
 
 
 class OnnxFormat:
@@ -110,7 +114,7 @@ class OnnxFormat:
             format=self.name,
             path=file.path,
             metadata=MappingProxyType(found.metadata),
-            notes=(*found.notes, *_program_notes(found)),
+            notes=(*found.notes, *tensors.notes, *_program_notes(found)),
             closers=(file.close, tensors.close),
         )
 
@@ -185,51 +189,55 @@ def _note_once(found: _Found, note: str) -> None:
 def _graph(
     reader: WireReader, tensors: TensorReader, graph: Field, found: _Found, monitor: Monitor
 ) -> None:
-    seen: set[str] = set()
-    for each in reader.fields(graph.start, graph.end, "the graph"):
+    keys: set[str] = set()
+    for each in graph_fields(reader, graph):
         monitor.check()
-        if each.number in (_NODE, _INITIALISER, _SPARSE, _GRAPH_NAME) and each.wire != BYTES:
-            raise HeaderError(
-                f"field {each.number} of the graph has wire type {each.wire}, expected {BYTES}",
-                offset=each.at,
-            )
-        if each.number == _INITIALISER:
+        if each.number == INITIALISER:
             snapshot = tensors.snapshot(each, found.notes)
-            if snapshot is None:
-                continue
-            if snapshot.key in seen:
-                raise HeaderError(
-                    f"the graph has two initialisers called {snapshot.key!r}", offset=each.at
-                )
-            seen.add(snapshot.key)
-            found.snapshots.append(snapshot)
-        elif each.number == _NODE:
-            _node(reader, each, found)
-        elif each.number == _SPARSE:
-            raise UnsupportedContentError(
-                "the graph has a sparse initialiser, which Ruda does not read", offset=each.at
-            )
-
-
-def _node(reader: WireReader, node: Field, found: _Found) -> None:
-    """Count the tensors and graphs in the attributes of a node; they are part of the program."""
-    for each in reader.fields(node.start, node.end, "a node"):
-        if each.number != _ATTRIBUTE or each.wire != BYTES:
+        elif each.number == SPARSE:
+            snapshot = tensors.sparse(each, found.notes)
+        else:
             continue
-        for inner in reader.fields(each.start, each.end, "an attribute"):
-            if inner.wire == BYTES:
-                found.tensors_in_nodes += inner.number in _ATTRIBUTE_TENSORS
-                found.graphs_in_nodes += inner.number in _ATTRIBUTE_GRAPHS
+        if snapshot is None:
+            continue
+        if snapshot.key in keys:
+            raise HeaderError(
+                f"the graph has two initialisers called {snapshot.key!r}", offset=each.at
+            )
+        keys.add(snapshot.key)
+        found.snapshots.append(snapshot)
+    constants, found.program = look_through(reader, graph, monitor)
+    if not found.snapshots and constants:
+        _list_constants(tensors, constants, found)
+
+
+def _list_constants(
+    tensors: TensorReader, constants: list[tuple[str, Field]], found: _Found
+) -> None:
+    """List the constants of a model that has no initialiser: its weights are among them."""
+    listed: dict[str, TensorSnapshot] = {}
+    for name, field_ in constants:
+        snapshot = tensors.snapshot(field_, found.notes)
+        if snapshot is not None and name and name not in listed:
+            listed[name] = replace(snapshot, key=name)
+    found.snapshots += listed.values()
+    found.program = replace(found.program, listed=len(listed))
 
 
 def _program_notes(found: _Found) -> Iterator[str]:
-    if found.tensors_in_nodes:
+    """What of the program holds tensors, and whether they are listed."""
+    program = found.program
+    if program.listed:
         yield (
-            f"{found.tensors_in_nodes} constants in the nodes of the graph are part of the program "
-            "and not listed"
+            f"the model has no initialisers; {program.listed} constants in its nodes are listed by "
+            "the names of their outputs"
         )
-    if found.graphs_in_nodes:
+    rest = program.constants - program.listed
+    if rest:
+        yield f"{rest} constants in the nodes of the graph are part of the program and not listed"
+    if program.graphs:
         yield (
-            f"{found.graphs_in_nodes} graphs in the nodes of the graph are not looked into; "
-            "tensors in them are not listed"
+            f"{program.graphs} graphs in the nodes of the graph have {program.inner_initialisers} "
+            f"initialisers and {program.inner_constants} constants of their own, which are not "
+            "listed"
         )
