@@ -18,8 +18,10 @@ from ruda.store.piecewise import Array
 from ruda.store.snapshot import Origin, TensorSnapshot
 from ruda.tensor import DType, cast
 
-_SURE, _UNSURE = 0.9, 0.5
-"""Cosines between u and W v above and below which they fit, and do not."""
+_SURE = 0.99
+"""Cosine of u and W v from which they fit: training leaves u along W v, up to its last step."""
+_CLEARER = 10
+"""How many times nearer to 1 than along the other axis the cosine must be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class SpectralNormSource:
             length = float(np.linalg.norm(product) * np.linalg.norm(u))
             fits.append((abs(sigma) / length if length else 0.0, sigma))
         fits.sort(reverse=True)
-        if len(fits) > 1 and (fits[0][0] < _SURE or fits[1][0] > _UNSURE):
+        if len(fits) > 1 and (fits[0][0] < _SURE or (1 - fits[0][0]) * _CLEARER > 1 - fits[1][0]):
             raise AdapterError(
                 f"{list(weight.shape)} can be normed along axis 0 (convolution) or 1 (transposed "
                 "convolution), and its vectors do not show along which",
