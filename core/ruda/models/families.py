@@ -53,7 +53,9 @@ class Sizes:
 def layers_of(shapes: Shapes, before: str) -> int:
     """Number of members of the list under a key."""
     numbers = (key[len(before) :].partition(".")[0] for key in shapes if key.startswith(before))
-    return max((int(n) for n in numbers if n.isascii() and n.isdigit()), default=-1) + 1
+    # Longer ones are no layers, and very long ones are slow to read.
+    sound = (int(n) for n in numbers if n.isascii() and n.isdigit() and len(n) < 9)
+    return max(sound, default=-1) + 1
 
 
 def bert(shapes: Shapes, config: Config) -> Sizes | None:
@@ -143,7 +145,7 @@ def _heads_of_llama(
 ) -> None:
     """The heads: by the norm of one where there is one, else by the configuration."""
     dim = found.shaped["dim"]
-    if norm:
+    if norm and norm[0]:
         width = norm[0]
         found.shaped |= {"heads": query[1] // width, "kv_heads": key[1] // width}
         found.shaped["head_dim"] = 0 if width * found.shaped["heads"] == dim else width

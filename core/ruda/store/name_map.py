@@ -29,7 +29,10 @@ LEAVES: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
 }
 """Kind of module: the last segments of its tensors, and what they may be called elsewhere."""
 
-_DIGITS = re.compile(r"\d+")
+_DIGITS = re.compile(r"[0-9]+")
+
+_LAYER = "(0|[1-9][0-9]{0,8})"
+"""Number of a layer: one spelling for each, so that no two keys are one layer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +183,7 @@ class _Lookup:
     def __init__(self, pairs: Iterator[tuple[str, Rule]]) -> None:
         self._by_fold: dict[str, list[tuple[re.Pattern[str], Rule]]] = {}
         for template, rule in pairs:
-            text = r"(\d+)".join(re.escape(part) for part in template.split("*"))
+            text = _LAYER.join(re.escape(part) for part in template.split("*"))
             fold = _DIGITS.sub("*", template)
             self._by_fold.setdefault(fold, []).append((re.compile(text), rule))
 

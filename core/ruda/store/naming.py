@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -204,6 +206,13 @@ def _renamed(
     return () if other is None else ((Piece(with_last_segment(key, other)),),)
 
 
+@lru_cache(maxsize=16)
+def _order(columns: int, heads: int, to_pairs: bool) -> np.ndarray[Any, Any]:
+    """Where every column comes from; the layers of a model have the same."""
+    order = np.arange(columns).reshape(heads, 2, -1).transpose(0, 2, 1).reshape(-1)
+    return order if to_pairs else np.argsort(order)
+
+
 def permuted(snapshot: TensorSnapshot, heads: int, *, to_pairs: bool) -> TensorSnapshot:
     """The entries of the last axis of every head from halves to pairs, or back.
 
@@ -215,9 +224,7 @@ def permuted(snapshot: TensorSnapshot, heads: int, *, to_pairs: bool) -> TensorS
             f"{list(snapshot.shape)} of {snapshot.dtype_label} has no columns for {heads} heads",
             key=snapshot.key,
         )
-    order = np.arange(columns).reshape(heads, 2, -1).transpose(0, 2, 1).reshape(-1)
-    if not to_pairs:
-        order = np.argsort(order)
+    order = _order(columns, heads, to_pairs)
     peak = snapshot.nbytes + int(getattr(snapshot.source, "peak_bytes", snapshot.nbytes))
     return replace(
         snapshot,

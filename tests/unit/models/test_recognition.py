@@ -198,3 +198,30 @@ def test_odd_values_of_a_configuration_are_not_taken(config) -> None:
         assert "heads" in found.left
     for found in proposals(file_of("hf-llama", "llama", SIZES), config):
         assert "heads" in found.left
+
+
+def test_hostile_shapes_and_numbers_are_no_model() -> None:
+    keys = {
+        "encoder.layer.0.attention.self.query.weight": (0, 0),
+        f"encoder.layer.{'9' * 5000}.output.dense.bias": (1,),
+        "encoder.layer.99999999.output.dense.bias": (1,),
+        "embeddings.word_embeddings.weight": (0, 0),
+        "embeddings.position_embeddings.weight": (1, 0),
+        "embeddings.token_type_embeddings.weight": (1, 0),
+        "encoder.layer.0.intermediate.dense.weight": (0, 0),
+        "tok_embeddings.weight": (1, 0),
+        "layers.0.attention.wq.weight": (0, 0),
+        "layers.0.attention.wk.weight": (0, 0),
+        "layers.0.attention.q_norm.gamma": (0,),
+        "layers.0.feed_forward.w1.weight": (0, 0),
+        "conv1.weight": (0, 3, 7, 7),
+        "fc.weight": (0, 0),
+        "position_embeddings": (1, 0, 0),
+        "patches.weight": (0, 3, 0, 0),
+        "head.weight": (0, 0),
+        "encoder.layers.0.pwff.linear_inner.weight": (0, 0),
+    }
+    odd = [TensorSnapshot.from_array(k, np.zeros(s, np.float32)) for k, s in keys.items()]
+    config = {"num_attention_heads": 10**30, "layer_norm_eps": float("inf"), "rope_theta": 1e300}
+    assert proposals(TensorIndex.of(odd, format="x"), config) == ()
+    assert proposals(TensorIndex.of(odd, format="x")) == ()

@@ -427,3 +427,20 @@ def test_a_layer_is_read_out_of_the_file_alone(tmp_path) -> None:
         np.testing.assert_array_equal(norm.read(), expected.read()[1])
         again = convert(there, recipe=Recipe(adapt=("ruda-to-llama2c",)))
         assert b"".join(again["ffn_norm"].chunks(8)) == expected.read().tobytes()
+
+
+ODD_LAYERS = ["01", "1" * 5000, "\u0663", "-1", "+1", "1.0"]
+
+
+@pytest.mark.parametrize(
+    "number", ODD_LAYERS, ids=["zero", "long", "arabic", "minus", "plus", "dot"]
+)
+def test_a_layer_has_one_number(number: str) -> None:
+    key = f"layers.{number}.attention.wq.weight"
+    assert name_map("llama2c").find(key) is None
+    odd = TensorSnapshot.from_array(key, np.zeros((8, 8), np.float32))
+    model = collect(model_for("llama2c"))
+    mixed = TensorIndex.of([*model.values(), odd], format="x")
+    made = convert(mixed, recipe=Recipe(adapt=("ruda-to-llama2c",)))
+    assert key in made  # it stays what it is, and takes no other's place
+    assert made["wq"].shape == (2, 8, 8)
