@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ruda.errors import FileAccessError
-from ruda.store import TensorIndex, TensorSnapshot, edit_metadata, open_store, save
+from ruda.store import TensorIndex, TensorSnapshot, edit_metadata, open_store, save, streaming
 from ruda.store._sibling import replace_file
 from ruda.store.adapted import cast_to
 from ruda.tensor import DType
@@ -139,6 +139,23 @@ def _over_itself(name: str, shards: int = 0) -> Case:
     return Case(prepare, again, (place,), element, last=1)
 
 
+def _copied() -> Case:
+    """Tensors that the system copies from another file, however small they are."""
+
+    def prepare(folder: Path) -> None:
+        _write(folder / "m.safetensors", 1)
+        (folder / "from").mkdir()
+        for number in (2, 3):
+            _write(folder / "from" / f"{number}.safetensors", number)
+
+    def copy(folder: Path, number: int) -> None:
+        streaming.TAKE_LEAST = 1  # of this process, which does nothing else
+        with open_store(folder / "from" / f"{number}.safetensors") as index:
+            save(index, folder / "m.safetensors", overwrite=True, metadata={"number": "longer"})
+
+    return Case(prepare, copy, ("m.safetensors",), generation)
+
+
 def _edit(length: int) -> Case:
     return Case(
         lambda folder: _write(folder / "m.safetensors", 1),
@@ -173,6 +190,7 @@ CASES = {
         (".", "m-00001-of-00002.safetensors", "m-00002-of-00002.safetensors"),
         generation,
     ),
+    "copied": _copied(),
     "edit in place": _edit(1),
     "edit by copy": _edit(700),
     "over itself, safetensors": _over_itself("m.safetensors"),

@@ -12,7 +12,7 @@ import pytest
 SCRIPT = Path(__file__).with_name("kill_steps.py")
 ALL = ("killed", "torn", "short", "errors", "watched")
 QUICK = [
-    pytest.param(("m.npz", "over itself, pt", "edit in place"), ALL, 80, id="files"),
+    pytest.param(("m.npz", "over itself, pt", "copied", "edit in place"), ALL, 100, id="files"),
     pytest.param(("set", "set that has no index"), ("killed", "torn", "watched"), 80, id="sets"),
 ]
 
