@@ -1,6 +1,7 @@
 """Adapters for single families of models, chosen by name: nothing takes them by itself.
 
 ``gpt2-to-ruda``   as ``pytorch-to-ruda``, but Hugging Face's ``Conv1D`` is not turned
+``keras-to-ruda``  names of Keras's, and the axes of its convolutions
 ``tied-head``      a head without a tensor of its own takes the embedding's
 ``rope-to-pairs:H`` or ``rope-to-pairs:H,KV``
                    query and key columns from halves to adjacent pairs, for H heads (KV of keys)
@@ -22,6 +23,7 @@ from ruda.store.adapter import (
     RudaToPyTorch,
     module_kinds,
 )
+from ruda.store.keras import KerasToRuda, RudaToKeras
 from ruda.store.regroup import Piece
 from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource
 from ruda.tensor import CastCounts, Kind
@@ -207,11 +209,15 @@ class RopeOrder(_OneToOne):
         return replace(self, to_pairs=not self.to_pairs)
 
 
-FORMS = ("gpt2-to-ruda", "ruda-to-gpt2", "tied-head", "rope-to-pairs:HEADS", "rope-to-halves:HEADS")
+FORMS = (
+    *("gpt2-to-ruda", "ruda-to-gpt2", "keras-to-ruda", "ruda-to-keras", "tied-head"),
+    *("rope-to-pairs:HEADS", "rope-to-halves:HEADS"),
+)
 """How the adapters are named in a recipe."""
 
 _FIXED: dict[str, ModuleAdapter] = {
-    adapter.name: adapter for adapter in (Gpt2ToRuda(), RudaToGpt2(), TiedHead())
+    adapter.name: adapter
+    for adapter in (Gpt2ToRuda(), RudaToGpt2(), KerasToRuda(), RudaToKeras(), TiedHead())
 }
 
 

@@ -11,10 +11,11 @@ import numpy as np
 
 from ruda.errors import AdapterError
 from ruda.nn import ParamSpec
-from ruda.store.adapt import IdentityAdapter, ModuleAdapter, pieces_of, with_last_segment
+from ruda.store.adapt import IdentityAdapter, ModuleAdapter, pieces_of
+from ruda.store.diff_match import alternative_key
 from ruda.store.regroup import EACH
 from ruda.store.remap import RemapRule, compact_indices
-from ruda.store.snapshot import ArraySource, TensorSnapshot, kind_of
+from ruda.store.snapshot import ArraySource, TensorSnapshot
 
 Shape = tuple[int, ...]
 
@@ -59,6 +60,8 @@ class Want:
     """True if the adapter swaps its axes, which the shape of a square matrix does not show."""
     count: int = 1
     """Number of parameters that the adapter makes of it."""
+    also: tuple[str, ...] = ()
+    """Further keys under which the adapter finds the same tensor."""
 
 
 def wants_of(params: Iterable[ParamSpec], adapter: ModuleAdapter) -> tuple[Want, ...]:
@@ -68,8 +71,9 @@ def wants_of(params: Iterable[ParamSpec], adapter: ModuleAdapter) -> tuple[Want,
     found: dict[str, Want] = {}
     for param in params:
         name, shape, turned, blocks = param.key, param.shape, False, 1
+        also: tuple[str, ...] = ()
         if not plain:
-            name, blocks, axis = _name_before(adapter, param)
+            (name, blocks, axis), also = _names_before(adapter, param)
             shape, turned = _before(back, param)
             if blocks == EACH:
                 shape = (1, *shape)
@@ -84,18 +88,25 @@ def wants_of(params: Iterable[ParamSpec], adapter: ModuleAdapter) -> tuple[Want,
             if blocks == EACH:
                 found[place] = replace(found[place], shape=(count, *shape[1:]))
         else:
-            found[place] = Want(param.key, name, shape, param.dtype.is_float, turned)
+            found[place] = Want(param.key, name, shape, param.dtype.is_float, turned, also=also)
     return tuple(found.values())
 
 
-def _name_before(adapter: ModuleAdapter, param: ParamSpec) -> tuple[str, int, int]:
-    """The key that the adapter takes a parameter from, in how many parts, along which axis."""
+def _names_before(
+    adapter: ModuleAdapter, param: ParamSpec
+) -> tuple[tuple[str, int, int], tuple[str, ...]]:
+    """Where the adapter takes a parameter from, and the other keys under which it finds the same.
+
+    The place is a key, the number of parts that its tensor is divided in, and their axis.
+    """
     places = pieces_of(adapter, param.key, param.containers)
     if places and len(places[0]) == 1:
-        return places[0][0].key, places[0][0].blocks, places[0][0].axis
-    last = param.key.rpartition(".")[2]
-    other = adapter.alternative_name(last, kind_of(param.containers))
-    return (param.key if other is None else with_last_segment(param.key, other)), 1, 0
+        first = places[0][0]
+        others = (place[0] for place in places[1:] if len(place) == 1)
+        also = tuple(piece.key for piece in others if piece.blocks == first.blocks)
+        return (first.key, first.blocks, first.axis), also
+    other = alternative_key(adapter, param)
+    return (param.key if other is None else other, 1, 0), ()
 
 
 def _before(back: ModuleAdapter, param: ParamSpec) -> tuple[Shape, bool]:
@@ -138,6 +149,9 @@ class Board:
         found = {want.key: at for at, want in enumerate(self.wants)}
         for at, want in enumerate(self.wants):
             found.setdefault(want.name, at)
+        for at, want in enumerate(self.wants):
+            for name in want.also:
+                found.setdefault(name, at)
         return found
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ruda.store.diff_rows import fold
@@ -71,6 +71,8 @@ class Pair:
     evidence: str
     kind: SuggestKind = SuggestKind.FAMILY
     others: tuple[str, ...] = ()
+    told: bool = False
+    """True if all families of these shapes have partners of the very same telling words."""
 
     @property
     def families(self) -> str:
@@ -245,6 +247,7 @@ def _by_names(board: Board, sources: list[Family], targets: list[Family]) -> lis
     supported = {(i, j) for i, j in chosen if support[i][j] >= SUPPORT}
     # A family left over on both sides might as well be the partner of any other one.
     is_open = len(supported) < min(len(sources), len(targets))
+    told = not is_open and _is_told(support, chosen)
     found: list[Pair] = []
     for i, j in chosen:
         members = align(board, sources[i], targets[j])
@@ -260,8 +263,22 @@ def _by_names(board: Board, sources: list[Family], targets: list[Family]) -> lis
             "these shapes, and their names do not tell which belongs to which"
         )
         verdict = Verdict.LIKELY if clear else Verdict.AMBIGUOUS
-        found.append(_pair(sources[i], targets[j], members, verdict, text, others=others))
+        pair = _pair(sources[i], targets[j], members, verdict, text, others=others)
+        found.append(replace(pair, told=clear and told))
     return found
+
+
+def _is_told(support: Sequence[Sequence[float]], chosen: Sequence[tuple[int, int]]) -> bool:
+    """True if every family has a partner of the same telling words, and no other comes near."""
+    if not len(support) == len(support[0]) == len(chosen):
+        return False
+    rest = [
+        share
+        for i, row in enumerate(support)
+        for j, share in enumerate(row)
+        if (i, j) not in set(chosen)
+    ]
+    return all(support[i][j] == 1.0 for i, j in chosen) and max(rest, default=0.0) <= SUPPORT
 
 
 def _is_clear(

@@ -158,6 +158,27 @@ def take_wrappers(board: Board) -> tuple[Board, list[Suggestion]]:
     return board, steps
 
 
+_GROUPS = (
+    RemapRule(r"^([^/]+)/(?:[^/]+/)*([^/:]+)(?::\d+)?$", "${1}.${2}"),
+    RemapRule(r"^(?:[^/]+/)*([^/]+)/([^/:]+)(?::\d+)?$", "${1}.${2}"),
+)
+"""Layers of Keras's by the first group of their path, or by the last."""
+
+
+def take_groups(board: Board) -> tuple[Board, list[Suggestion]]:
+    """The board with paths of groups, as Keras writes them, as dotted keys."""
+    if not any("/" in name for name in board.names):
+        return board, []
+    tried = [(rule, board.after(rule)) for rule in _GROUPS]
+    made = [(rule, after) for rule, after in tried if after is not None]
+    if not made:
+        return board, []
+    rule, best = max(made, key=lambda pair: pair[1].covered)
+    text = "Keras puts the name of a layer before a path, and the number of an output behind it"
+    gain = best.covered - board.covered
+    return best, [Suggestion(SuggestKind.PREFIX, Verdict.CERTAIN, gain, text, rule)]
+
+
 def _open_claims(board: Board) -> list[Claim]:
     sources = {board.seen[at]: board.entries[at].shape for at in board.open_entries}
     wanted = {}

@@ -13,20 +13,27 @@ from dataclasses import dataclass, replace
 from ruda.nn import ParamSpec
 from ruda.progress import SILENT, Monitor
 from ruda.store.adapt import ModuleAdapter, adapter_names
+from ruda.store.deciding import prepared
 from ruda.store.diff_rows import fold
 from ruda.store.index import TensorIndex
+from ruda.store.keras import KerasToRuda, without_width
 from ruda.store.naming import recognised, title_of
 from ruda.store.recipe import Recipe
 from ruda.store.remap import RemapRule, compact_indices
 from ruda.store.suggest_board import Board, Entry, wants_of
 from ruda.store.suggest_pairs import Pair, pairs_of
-from ruda.store.suggest_prefixes import take_prefixes, take_wrappers
+from ruda.store.suggest_prefixes import take_groups, take_prefixes, take_wrappers
 from ruda.store.suggest_report import Suggestion, SuggestKind, SuggestReport, Verdict
 from ruda.store.suggest_rules import best_rule, candidates
 from ruda.store.targets import Expected, Target, expected_of
 
 RULES = 64
 """Rules for families that one report suggests at most."""
+
+KERAS = KerasToRuda().name
+
+KERAS_FORMATS = frozenset({"hdf5", "keras"})
+"""Formats that Keras writes."""
 
 
 def suggest(
@@ -42,13 +49,14 @@ def suggest(
     Raises RecipeError for a recipe that cannot be used on these keys.
     """
     recipe = Recipe() if recipe is None else recipe
+    source, _ = prepared(source, recipe)
     expected = expected_of(target)
     entries = _entries(source, recipe)
     params = _wanted(expected, recipe)
     trusted = _expected_adapter(source, target)
     before = _Hypothesis(recipe, None, recipe.remap.contiguous).board(entries, params)
     best: _Outcome | None = None
-    for hypothesis in _hypotheses(recipe, entries):
+    for hypothesis in _hypotheses(recipe, entries, _adapters(source, target)):
         monitor.check()
         if best is not None and hypothesis.adds_compaction and best.is_complete:
             break
@@ -89,9 +97,14 @@ class _Hypothesis:
 
     def board(self, entries: tuple[Entry, ...], params: tuple[ParamSpec, ...]) -> Board:
         """The source against the target under the hypothesis."""
+        wants = wants_of(params, self.chain())
+        if self.adapter == KERAS:
+            # It takes a kernel along one axis for one of width 1: here they have one shape.
+            entries = tuple(replace(e, shape=without_width(e.shape)) for e in entries)
+            wants = tuple(replace(want, shape=without_width(want.shape)) for want in wants)
         return Board(
             entries,
-            wants_of(params, self.chain()),
+            wants,
             tuple(entry.key for entry in entries),
             self.contiguous,
             self.recipe.remap.keep_indices,
@@ -144,12 +157,23 @@ class _Outcome:
 
 def _expected_adapter(source: TensorIndex, target: Target) -> str | None:
     """The adapter that the formats of both sides ask for, where they are known to differ."""
-    native = not isinstance(target, TensorIndex) or target.format == "rudapack"
-    if native:
+    if _is_native(target):
+        if source.format in KERAS_FORMATS:
+            return KERAS
         return None if source.format == "rudapack" else "pytorch-to-ruda"
     if source.format == "rudapack" and getattr(target, "format", "") == "pytorch":
         return "ruda-to-pytorch"
     return None
+
+
+def _is_native(target: Target) -> bool:
+    return not isinstance(target, TensorIndex) or target.format == "rudapack"
+
+
+def _adapters(source: TensorIndex, target: Target) -> tuple[str, ...]:
+    """The adapters that are tried."""
+    is_keras = source.format in KERAS_FORMATS and _is_native(target)
+    return (KERAS, *adapter_names()) if is_keras else adapter_names()
 
 
 def _entries(source: TensorIndex, recipe: Recipe) -> tuple[Entry, ...]:
@@ -173,15 +197,17 @@ def _wanted(expected: Expected, recipe: Recipe) -> tuple[ParamSpec, ...]:
     )
 
 
-def _hypotheses(recipe: Recipe, entries: tuple[Entry, ...]) -> Iterator[_Hypothesis]:
-    """Adapters without and with compaction; only the recipe's own where it has some.
+def _hypotheses(
+    recipe: Recipe, entries: tuple[Entry, ...], names: tuple[str, ...]
+) -> Iterator[_Hypothesis]:
+    """These adapters without and with compaction; only the recipe's own where it has some.
 
     Those whose names the keys bear come first: where one fits, nothing else is tried.
     """
     keys = [entry.key for entry in entries]
     adapters: list[str | None] = [None]
     if not recipe.adapt:
-        adapters = [*recognised(frozenset(keys)), None, *adapter_names()]
+        adapters = [*recognised(frozenset(keys)), None, *names]
     yield from (_Hypothesis(recipe, name, recipe.remap.contiguous) for name in adapters)
     if not recipe.remap.contiguous and compact_indices(keys) != keys:
         yield from (_Hypothesis(recipe, name, True) for name in adapters)
@@ -191,7 +217,7 @@ def _infer(hypothesis: _Hypothesis, start: Board, monitor: Monitor) -> _Outcome:
     """Prefixes, wrappers and families, one after the other, as long as something is gained."""
     steps: list[Suggestion] = []
     board = start
-    for take in (take_prefixes, take_wrappers, take_prefixes):
+    for take in (take_groups, take_prefixes, take_wrappers, take_prefixes):
         monitor.check()
         board, taken = take(board)
         steps += taken
@@ -235,13 +261,22 @@ def take_families(board: Board, monitor: Monitor) -> tuple[Board, list[Suggestio
         if found is None:
             return board, [*steps, *_ambiguous(pairs)]
         rule, pair, gain = found
-        more = "" if gain <= pair.count else f"; the same rule matches {gain - pair.count} more"
-        text = f"{pair.families}: {pair.evidence}{more}"
-        steps.append(Suggestion(pair.kind, pair.verdict, gain, text, rule))
         after = board.after(rule)
         assert after is not None  # best_rule has tried it
+        more = "" if gain <= pair.count else f"; the same rule matches {gain - pair.count} more"
+        verdict = pair.verdict
+        if verdict is Verdict.LIKELY and pair.told and _fits_shapes(board, after):
+            verdict, more = Verdict.CERTAIN, f"{more}, of several shapes"
+        text = f"{pair.families}: {pair.evidence}{more}"
+        steps.append(Suggestion(pair.kind, verdict, gain, text, rule))
         board = after
     return board, steps
+
+
+def _fits_shapes(board: Board, after: Board) -> bool:
+    """True if a rule brought together tensors of different shapes: hardly by chance."""
+    new = after.matched.keys() - board.matched.keys()
+    return len({after.wants[at].shape for at in new}) > 1
 
 
 def _surest(board: Board, pairs: list[Pair]) -> tuple[RemapRule, Pair, int] | None:
