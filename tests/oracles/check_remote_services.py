@@ -101,6 +101,7 @@ class Service:
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
         self.refused = False
+        self.asked: Callable[[str], None] = lambda path: None
 
     def put(self, name: str, raw: bytes) -> None:
         self.files[f"dir/{name}"] = raw
@@ -283,6 +284,7 @@ class Hf(Service):
     def _answer(self, request: BaseHTTPRequestHandler, body: bytes) -> None:
         parts = urlsplit(request.path)
         path = unquote(parts.path)
+        self.asked(path)
         if self.refused:
             return send_json(request, {"error": "gated"}, 403)
         if found := re.fullmatch(r"/api/models/org/repo(?:/revision/([^/]+))?", path):
@@ -391,6 +393,37 @@ def shards_and_folders(service: Service) -> None:
         with open_store(service.url(name)) as index:
             assert list(index) == ["a", "b"], name
             np.testing.assert_array_equal(index["b"].read(), np.ones(3, "<f4"))
+
+
+@check
+def a_set_that_is_replaced_while_it_is_opened(service: Service) -> None:
+    """On hf all files are of one commit; elsewhere each file is of one state."""
+    if not isinstance(service, Hf):
+        return
+    names = ["r-00001-of-00002.safetensors", "r-00002-of-00002.safetensors"]
+    listed = {"metadata": {}, "weight_map": dict(zip("ab", names, strict=True))}
+    service.put("r/r.safetensors.index.json", json.dumps(listed).encode())
+
+    def put(value: float) -> None:
+        for name, key in zip(names, "ab", strict=True):
+            service.put(f"r/{name}", safetensors_bytes({key: np.full(3, value, "<f4")}))
+
+    put(1)
+    seen: list[str] = []
+
+    def racing(path: str) -> None:
+        seen.append(path)
+        if names[0] in path and len(service.commits) < before + 2:
+            put(2)
+
+    before = len(service.commits)
+    service.asked = racing
+    with open_store(service.url("r/r.safetensors.index.json")) as index:
+        found = {key: float(snapshot.read()[0]) for key, snapshot in index.items()}
+    service.asked = lambda path: None
+    assert len(service.commits) == before + 2, "nothing was replaced meanwhile"
+    assert found == {"a": 1.0, "b": 1.0}, found
+    print(f"      {len(seen)} requests for three files")
 
 
 @check

@@ -7,6 +7,7 @@ whether the file is still the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -61,7 +62,8 @@ class FsspecRemote:
 
     def check(self) -> None:
         """Raise FileAccessError if the file is no longer the one that was opened."""
-        if not self._mark or self._more.keys() & _STATES:
+        is_one_state = self._more.keys() & _STATES or _COMMIT.search(self._path)
+        if not self._mark or is_one_state:
             return
         try:
             now = _mark(self._about())
@@ -74,7 +76,7 @@ class FsspecRemote:
         """Do nothing: fsspec shares its connections among all files."""
 
     def _about(self) -> Mapping[str, Any]:
-        if "@" not in self._path:  # what is said of a commit stays true
+        if not _COMMIT.search(self._path):  # what is said of a commit stays true
             self._system.invalidate_cache(self._path)
         about: Mapping[str, Any] = self._system.info(self._path)
         return about
@@ -121,6 +123,7 @@ def file_system(uri: Uri) -> Any:
 
 
 _STATES = {"generation", "version_id"}
+_COMMIT = re.compile(r"@[0-9a-f]{40}/")
 
 
 def _more(system: Any, about: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,9 +137,22 @@ def _more(system: Any, about: Mapping[str, Any]) -> dict[str, Any]:
     return {"cache_type": "none"} if "hf" in schemes else {}
 
 
+def pinned(uri: Uri) -> Uri:
+    """The address at the commit that its branch is at now, where files are kept in commits.
+
+    What lies beside it there is of the same commit. Raises FileAccessError, MissingExtraError.
+    """
+    if uri.scheme != "hf":
+        return uri
+    system = file_system(uri)
+    try:
+        return Uri(f"hf://{_pinned(system, system._strip_protocol(uri.text))}")
+    except Exception as error:
+        raise failure(uri, error) from error
+
+
 def _pinned(system: Any, path: str) -> str:
-    """The path at the commit that its branch is at now, where files are kept in commits."""
-    if "hf" not in system.protocol:
+    if "hf" not in system.protocol or _COMMIT.search(path):
         return path
     system.invalidate_cache()
     found = system.resolve_path(path)
@@ -170,7 +186,14 @@ def failure(uri: Uri, error: Exception) -> RudaError:
         return FileAccessError("is a folder, and a file is needed; name it", path=uri)
     text = str(error).strip().splitlines()
     why = f"{type(error).__name__}: {text[0][:300]}" if text else type(error).__name__
+    if isinstance(error, ConnectionError) or _BROKEN_OFF.search(type(error).__name__):
+        return FileAccessError(
+            f"the server cannot be reached or broke off; try again ({why})", path=uri
+        )
     return FileAccessError(f"cannot be read: {why}", path=uri)
+
+
+_BROKEN_OFF = re.compile("Connect|Disconnect|ProtocolError|IncompleteRead|PayloadError")
 
 
 def _is_late(error: BaseException | None) -> bool:

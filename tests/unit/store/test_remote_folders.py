@@ -6,6 +6,7 @@ import importlib.util
 import json
 import re
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -316,3 +317,136 @@ def test_a_state_is_asked_for_where_it_has_a_name(monkeypatch, protocol, about, 
     remote.check()
     assert [each for each in system.asked if isinstance(each, dict)] == [more]
     assert system.asked.count("info") == looks
+
+
+# --- hubs ----------------------------------------------------------------------------------------
+
+
+class Hub:
+    """A file system of commits, as that of huggingface_hub: a branch moves, a commit stays."""
+
+    protocol = ("hf",)
+
+    def __init__(self):
+        self.head = "a" * 40
+        self.commits = {}
+        self.calls = []
+        self._api = self
+
+    def commit(self, head, files):
+        self.head = head * 40
+        self.commits[self.head] = files
+
+    def _strip_protocol(self, text):
+        return text.partition("://")[2]
+
+    def invalidate_cache(self, path=None):
+        self.calls.append("forget")
+
+    def resolve_path(self, path):
+        found = re.fullmatch(r"(datasets/)?([^/]+/[^/@]+)(?:@([^/]+))?/(.+)", path)
+        kind = "dataset" if found[1] else "model"
+        return Resolved(found[2], kind, found[3] or "main", found[4])
+
+    def repo_info(self, repo_id, *, repo_type, revision):
+        self.calls.append("repo_info")
+        return Commit(self.head if revision == "main" else revision)
+
+    def _files(self, path):
+        found = self.resolve_path(path)
+        return self.commits[found.revision], found.path_in_repo
+
+    def info(self, path):
+        files, name = self._files(path)
+        if name not in files:
+            raise FileNotFoundError(name)
+        return {"type": "file", "size": len(files[name]), "blob_id": str(hash(files[name]))}
+
+    def cat_file(self, path, start, end, cache_type):
+        assert cache_type == "none"
+        files, name = self._files(path)
+        return files[name][start:end]
+
+
+@dataclass
+class Resolved:
+    repo_id: str
+    repo_type: str
+    revision: str
+    path_in_repo: str
+
+
+@dataclass
+class Commit:
+    sha: str
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    found = Hub()
+    monkeypatch.setattr("ruda.store._remote_fsspec.file_system", lambda uri: found)
+    return found
+
+
+def files_of(value):
+    listed = {"metadata": {}, "weight_map": dict(zip("ab", SET, strict=True))}
+    files = {"m.safetensors.index.json": json.dumps(listed).encode()}
+    for name, key in zip(SET, "ab", strict=True):
+        files[name] = safetensors_bytes({key: np.full(VALUES.size, value, "<f4")})
+    return files
+
+
+@pytest.mark.parametrize("front", ["", "datasets/"])
+def test_a_file_of_a_hub_is_that_of_one_commit(hub, front):
+    hub.commit("a", files_of(1))
+    with open_store(f"hf://{front}me/model/{SET[0]}") as index:
+        hub.commit("b", files_of(2))
+        assert set(index["a"].read().tolist()) == {1.0}
+        assert str(index.path) == f"hf://{front}me/model/m.safetensors.index.json"
+
+
+def test_a_set_of_a_hub_is_of_one_commit_and_asks_for_it_once(hub, monkeypatch):
+    hub.commit("a", files_of(1))
+    real = hub.cat_file
+
+    def racing(path, **more):
+        if SET[0] in path:
+            hub.commit("b", files_of(2))
+        return real(path, **more)
+
+    monkeypatch.setattr(hub, "cat_file", racing)
+    with open_store("hf://me/model/m.safetensors.index.json") as index:
+        assert {float(snapshot.read()[0]) for snapshot in index.values()} == {1.0}
+    assert hub.calls.count("repo_info") == 1
+
+
+def test_a_commit_that_is_named_is_not_asked_for(hub):
+    hub.commit("a", files_of(1))
+    hub.commit("b", files_of(2))
+    with open_store(f"hf://me/model@{'a' * 40}/m.safetensors.index.json") as index:
+        assert float(index["a"].read()[0]) == 1.0
+    assert hub.calls == []
+
+
+class ServerDisconnectedError(Exception):
+    """As aiohttp's."""
+
+
+BROKEN = [
+    pytest.param(ServerDisconnectedError("gone"), id="client"),
+    pytest.param(ConnectionResetError("gone"), id="system"),
+]
+
+
+@pytest.mark.parametrize("error", BROKEN)
+def test_a_connection_that_breaks_off(memory, monkeypatch, error):
+    memory.put("m.safetensors", safetensors_bytes({"w": VALUES}))
+    with open_store("memory://m.safetensors") as index:
+
+        def fail(path, **more):
+            raise error
+
+        monkeypatch.setattr(memory.system, "cat_file", fail)
+        sentence = r"the server cannot be reached or broke off; try again \(\w+: gone\)"
+        with pytest.raises(FileAccessError, match=sentence):
+            index["w"].read()

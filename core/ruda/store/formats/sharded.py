@@ -217,9 +217,10 @@ def _state(entry: os.DirEntry[str]) -> tuple[int, ...]:
 
 def _open_sharded(index: Place, opener: Opener, monitor: Monitor) -> TensorIndex:
     elsewhere = _lying_elsewhere(index)
-    listed, about = _read(index, elsewhere.get(index.name, index.name))
+    beside = _of_one_state(index)
+    listed, about = _read(beside, elsewhere.get(index.name, index.name))
     names = list(dict.fromkeys(listed.values()))
-    shards = [index.with_name(elsewhere.get(name, name)) for name in names]
+    shards = [beside.with_name(elsewhere.get(name, name)) for name in names]
     opened: list[TensorIndex] = []
     try:
         for shard in track(shards, monitor, "shards", len(shards)):
@@ -247,6 +248,15 @@ def _open_sharded(index: Place, opener: Opener, monitor: Monitor) -> TensorIndex
         for each in opened:
             each.close()
         raise
+
+
+def _of_one_state(index: Place) -> Place:
+    """The index where all files beside it are of one save, at addresses that can say that."""
+    if not isinstance(index, Uri) or index.is_web:
+        return index
+    from ruda.store._remote_fsspec import pinned
+
+    return pinned(index)
 
 
 def _lying_elsewhere(index: Place) -> Mapping[str, str]:
