@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from heapq import merge
 from typing import Protocol
 
-from ruda._kernels import aside
+from ruda._kernels import aside, thread_count
 from ruda.errors import SaveError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.store.adapted import counts_of
 from ruda.store.bytefile import ByteFile
-from ruda.store.checksum import begin_crc, joined
+from ruda.store.checksum import ASIDE_LEAST, begin_crc, joined
 from ruda.store.filerange import FileRange
 from ruda.store.layout import PIECE_BYTES, Frame, Layout, PlannedTensor
 from ruda.store.mapped import MappedRange
@@ -96,9 +98,21 @@ class Stream:
         self._digests = digests
         self._sums: dict[str, int] = {}
         self._late: list[Frame] = []
+        self._hashing: deque[tuple[str, Callable[[], str]]] = deque()
+        self._is_over = False
 
     def write_all(self) -> None:
         """Every byte of the layout. Raises SaveError, Cancelled, and what a source raises."""
+        try:
+            self._write_parts()
+            self._await_digests(0)
+        finally:
+            self._is_over = True
+            for _, wait in self._hashing:
+                with suppress(Exception):  # what went wrong first is what is raised
+                    wait()
+
+    def _write_parts(self) -> None:
         layout = self._layout
         self._tally.monitor.check()
         self._put(layout.header)
@@ -135,13 +149,15 @@ class Stream:
         checksum = None if sums is None else sums[entry.key]
         known = None if sums is None else _stated(entry)
         monitor, tally = self._tally.monitor, self._tally
-        got = self._take(entry) if digest is None and checksum is None else 0
+        got = self._take(entry) if checksum is None else 0
+        if got:
+            digest = None  # of what the system copied, another thread has it
         for chunk in _rest(entry, got):
             monitor.check()
             got += len(chunk)
             if got > entry.nbytes:
                 break
-            hashed = None if digest is None else aside(partial(digest.update, chunk))
+            hashed = None if digest is None else _begin(partial(digest.update, chunk), chunk)
             summed = None if checksum is None or known is not None else begin_crc(chunk, checksum)
             try:
                 self._put(chunk)
@@ -174,12 +190,31 @@ class Stream:
                 taken = self._sink.take(plain.file, place, count)
                 if not taken:
                     break
+                if self._digests and not done:
+                    self._hashing.append((entry.key, aside(partial(self._digest_of, plain))))
                 done += taken
                 self.position += taken
                 monitor.report(Progress(tally.before + self.position, tally.total, "bytes"))
         except OSError as error:
             raise self.failure(error) from error
+        self._await_digests(2 * thread_count())
         return done
+
+    def _digest_of(self, plain: FileRange) -> str:
+        """The sha256 of a range, read by itself: if it changed since, verifying will tell."""
+        digest = hashlib.sha256()
+        for piece in plain.stream(PIECE_BYTES):
+            if self._is_over:
+                break
+            self._tally.monitor.check()
+            digest.update(piece)
+        return digest.hexdigest()
+
+    def _await_digests(self, most: int) -> None:
+        """Wait for digests until ``most`` are not there yet: copying must not run far ahead."""
+        while len(self._hashing) > most:
+            key, wait = self._hashing.popleft()
+            self.record.sha256[key] = wait()
 
     def _note(self, entry: PlannedTensor, digest: str | None) -> None:
         if digest is not None:
@@ -206,6 +241,11 @@ class Stream:
             f"writing stopped near byte {self.position} of {size}: {error.strerror or error}",
             stage="write",
         )
+
+
+def _begin(task: Callable[[], None], chunk: memoryview) -> Callable[[], None]:
+    """Begin a task of a chunk in another thread if it is worth that; waits for it when called."""
+    return aside(task) if len(chunk) >= ASIDE_LEAST else task
 
 
 def _plain(source: TensorSource) -> FileRange | None:

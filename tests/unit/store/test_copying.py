@@ -67,6 +67,56 @@ def test_what_the_system_copies_is_what_is_read_and_written(source, tmp_path, mo
 
 
 @needs_copying
+def test_what_the_system_copies_is_verified_too(source, tmp_path, monkeypatch):
+    with open_store(source) as index:
+        found = save(index, tmp_path / "m.safetensors", verify=True)
+        assert dict(found.sha256) == {key: s.sha256() for key, s in index.items()}
+    with monkeypatch.context() as patch:
+        patch.delattr(os, "copy_file_range")
+        with open_store(source) as index:
+            assert save(index, tmp_path / "n.safetensors", verify=True).sha256 == found.sha256
+
+
+@needs_copying
+def test_a_source_that_changes_while_it_is_copied_is_found_out(source, tmp_path, monkeypatch):
+    real = os.copy_file_range
+
+    def change(*arguments):
+        done = real(*arguments)
+        with open(source, "rb+") as file:
+            file.seek(-20, os.SEEK_END)
+            file.write(os.urandom(10))
+        return done
+
+    monkeypatch.setattr(os, "copy_file_range", change)
+    monkeypatch.setattr(streaming, "TAKE_LEAST", 1)
+    monkeypatch.setattr(streaming, "aside", lambda task: task)  # hashes when it is waited for
+    with open_store(source) as index, pytest.raises(SaveError, match="reads back with other val"):
+        save(index, tmp_path / "m.safetensors", verify=True)
+    assert os.listdir(tmp_path) == ["source.safetensors"]
+
+
+@needs_copying
+def test_a_save_that_fails_waits_for_nobody(source, tmp_path, monkeypatch):
+    read = []
+    real = streaming.Stream._digest_of
+
+    def listen(self, plain):
+        read.append(self._is_over)
+        return real(self, plain)
+
+    def fail(self):
+        raise RuntimeError("stop")
+
+    monkeypatch.setattr(streaming.Stream, "_digest_of", listen)
+    monkeypatch.setattr(streaming.Stream, "_patch", fail)
+    monkeypatch.setattr(streaming, "aside", lambda task: task)
+    with open_store(source) as index, pytest.raises(RuntimeError, match="stop"):
+        save(index, tmp_path / "m.safetensors", verify=True)
+    assert read == [True, True]
+
+
+@needs_copying
 def test_short_copies_go_on_where_they_ended(source, tmp_path, monkeypatch):
     real = os.copy_file_range
 
