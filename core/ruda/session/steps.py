@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from ruda.session.flags import flat_filter
 from ruda.session.language import tr
 from ruda.session.wording import counted, listed
-from ruda.store import Action, CastScope, Recipe
+from ruda.store import Action, CastScope, DTypePolicy, PathFilter, Recipe
 
 
 def step_lines(recipe: Recipe) -> tuple[str, ...]:
     """One line per step, in the order in which the steps are done."""
-    lines = [_rule_line(rule.pattern, rule.replacement) for rule in recipe.remap.active]
+    lines = [tr("merge {name}", name=name) for name in recipe.merge]
+    lines += [_rule_line(rule.pattern, rule.replacement) for rule in recipe.remap.active]
     if recipe.remap.contiguous:
         lines.append(tr("close gaps in numbered keys"))
     lines.extend(
@@ -21,15 +23,50 @@ def step_lines(recipe: Recipe) -> tuple[str, ...]:
         what = tr("half precision") if cast.scope is CastScope.MODULES else tr("cast floats to")
         kept = tr(", {keep} kept", keep=listed(sorted(cast.keep))) if cast.keep else ""
         lines.append(f"{what} {cast.to}{kept}")
-    if not recipe.select.is_empty:
-        chosen = recipe.select
-        simple = listed([*chosen.regexes, *chosen.keys])
-        lines.append(tr("select {simple}", simple=simple) if simple else tr("select by a filter"))
+    lines += [_policy_line(policy) for policy in recipe.policy]
+    lines += _select_lines(recipe.select)
     for action in Action:
         keys = [decision.key for decision in recipe.decide if decision.action is action]
-        if keys:
+        if keys and action in _PLAIN:
             lines.append(f"{action.value} {listed(keys)}")
+    lines += [f"{d.text}: {d.key}" for d in recipe.decide if d.action not in _PLAIN]
     return tuple(lines)
+
+
+_PLAIN = (Action.SKIP, Action.KEEP)
+"""Actions that say all by their name."""
+
+
+def _policy_line(policy: DTypePolicy) -> str:
+    """What a policy does to the keys that fit its pattern."""
+    if policy.to is None:
+        return tr("keep the type of {pattern}", pattern=policy.pattern)
+    if policy.action is Action.CLAMP:
+        return tr("clamp {pattern} to {dtype}", pattern=policy.pattern, dtype=policy.to)
+    return tr("cast {pattern} to {dtype}", pattern=policy.pattern, dtype=policy.to)
+
+
+def _select_lines(chosen: PathFilter) -> list[str]:
+    """What a filter takes and what it leaves out, as far as a line tells it."""
+    flat = flat_filter(chosen)
+    if flat.is_empty:
+        return []
+    left = flat.excluded
+    if flat.negated or flat.any_of or (left is not None and (left.any_of or left.excluded)):
+        return [tr("select by a filter")]
+    lines: list[str] = []
+    simple = _criteria(flat)
+    if simple:
+        lines.append(tr("select {simple}", simple=listed(simple)))
+    if left is not None:
+        lines.append(tr("leave out {simple}", simple=listed(_criteria(left))))
+    return lines or [tr("select by a filter")]
+
+
+def _criteria(chosen: PathFilter) -> list[str]:
+    """The patterns, keys and predicates of a filter; one without a name as such."""
+    named = [p if isinstance(p, str) else tr("a predicate") for p in chosen.predicates]
+    return [*chosen.regexes, *chosen.keys, *named]
 
 
 def steps_text(recipe: Recipe) -> str:

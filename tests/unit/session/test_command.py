@@ -274,3 +274,35 @@ SETTINGS = [
 def test_settings_that_cannot_be_understood(word, message):
     with pytest.raises(SettingError, match=message):
         parse_target("digits", [word])
+
+
+STEPS = [
+    pytest.param(Recipe().with_merge("scales"), ["merge scales"], id="merge"),
+    pytest.param(
+        Recipe().with_policy(*map(DTypePolicy.parse, ["a=keep", "b=bf16", "c=clamp:f16"])),
+        ["keep the type of a", "cast b to bf16", "clamp c to f16"],
+        id="policies",
+    ),
+    pytest.param(
+        Recipe().with_select(PathFilter.of("^enc").without("x").without(PathFilter(keys=("k",)))),
+        ["select ^enc", "leave out x and k"],
+        id="what is left out",
+    ),
+    pytest.param(
+        Recipe().with_select(~PathFilter.from_predicate("norm")), ["leave out norm"], id="negation"
+    ),
+    pytest.param(
+        Recipe().with_further(
+            Decision.parse("a", "skip"),
+            Decision.parse("b", "slice 0 0:2"),
+            Decision.parse("b", "transpose 1,0"),
+        ),
+        ["skip a", "slice 0 0:2: b", "transpose 1,0: b"],
+        id="decisions",
+    ),
+]
+
+
+@pytest.mark.parametrize(("recipe", "lines"), STEPS)
+def test_every_step_of_a_recipe_is_a_line(recipe, lines):
+    assert list(step_lines(recipe)) == lines
