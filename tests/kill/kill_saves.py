@@ -105,10 +105,13 @@ def _seconds(place: Path, kind: str, size: float, number: int) -> float:
 
 def _kill_one(place: Path, kind: str, size: float, *, after: int, delay: float) -> None:
     """Fork a child that saves without end, and kill it ``delay`` seconds later."""
+    parent = os.getpid()
     process = os.fork()
     if not process:
         try:
             for number in itertools.cycle(range(after + 1, after + 100)):
+                if os.getppid() != parent:
+                    break  # nobody is left who would end it
                 write(place, kind, size, number % 100)
         finally:
             os._exit(1)  # what went wrong in the child shows in the file, or as no progress
