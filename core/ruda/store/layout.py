@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -129,6 +129,27 @@ def size_problem(snapshot: TensorSnapshot) -> PlanProblem | None:
         f"but the tensor has {snapshot.nbytes}",
         snapshot.key,
     )
+
+
+def dtype_remedy(dtype: DType) -> str:
+    """What can be done with a tensor of a dtype that a format does not have; all of it works."""
+    held = [name for name, holds in _HOLDERS.items() if holds(dtype)]
+    ways = [f"save as {' or '.join(held)}"] if held else []
+    if dtype.kind is Kind.QUANTIZED:
+        ways.insert(0, "cast it to f32, which dequantises it")
+    elif dtype.is_float and dtype.bits >= 16:
+        ways.insert(0, "cast it to f32")
+    return ", or ".join(ways) or "leave the tensor out"
+
+
+_HOLDERS: dict[str, Callable[[DType], bool]] = {
+    "safetensors": lambda dtype: dtype.safetensors is not None,
+    "Rudapack": lambda dtype: dtype.rudapack is not None or dtype is DType.BOOL_U32,
+    "PyTorch": lambda dtype: dtype.torch is not None and dtype.kind is not Kind.QUANTIZED,
+    "NumPy": lambda dtype: (
+        dtype is not DType.BOOL_U32 and not dtype.is_raw and dtype.numpy.isbuiltin == 1
+    ),
+}
 
 
 def text_problem(text: str) -> str | None:

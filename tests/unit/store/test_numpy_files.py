@@ -1,6 +1,7 @@
 """NumPy's own files: one array or an archive of them; nothing in a header is evaluated."""
 
 import io
+import zipfile
 
 import numpy as np
 import pytest
@@ -86,10 +87,15 @@ BAD = [
     pytest.param(literal(shape=f"({1 << 62}, 4)"), OffsetError, r"in 64 bits", id="overflow"),
     pytest.param(literal(shape="(99,)"), TruncatedFileError, r"needs 396 bytes", id="too large"),
     pytest.param(literal("'<f16'"), UnsupportedContentError, r"'<f16'", id="long double"),
-    pytest.param(literal("'<V2'"), UnsupportedContentError, r"'<V2'", id="void"),
+    pytest.param(literal("'<V2'"), UnsupportedContentError, r"'<V2'.*bf16 and fp8", id="void"),
     pytest.param(literal("'<M8[D]'"), UnsupportedContentError, r"'<M8\[D\]'", id="dates"),
     pytest.param(literal("'<U3'"), UnsupportedContentError, r"an array of texts", id="texts"),
-    pytest.param(literal("[('a', '<f4')]"), UnsupportedContentError, r"structured", id="records"),
+    pytest.param(
+        literal("[('a', '<f4')]"), UnsupportedContentError, r"save each field as an", id="records"
+    ),
+    pytest.param(
+        literal("[('a', '<f4', (2, 2))]"), UnsupportedContentError, r"structured", id="arrays in it"
+    ),
     pytest.param(b"\x93NUMPY\x01\0\xff\xff", HeaderError, r"like a NumPy array", id="cut"),
     pytest.param(b"\x93NUMPY\x01\0\xff\x0f{}", TruncatedFileError, r"ends at byte", id="long"),
     pytest.param(b"\x93NUMPY\x09\0\x02\0{}", UnsupportedContentError, r"version 9", id="version"),
@@ -114,3 +120,32 @@ def test_an_array_cut_anywhere_is_refused(tmp_path):
     for length in range(1, len(raw)):
         with pytest.raises(FormatError, match=r"file\.npy: "):
             opened(tmp_path, raw[:length])
+
+
+@pytest.mark.parametrize("key", ["a/../b", "../b", "/b", "a\\b"])
+def test_a_member_whose_name_points_elsewhere_is_refused(tmp_path, key):
+    """Nothing is ever unpacked, but other programs would write there."""
+    path = tmp_path / "file.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        out = io.BytesIO()
+        np.save(out, np.ones(2))
+        archive.writestr("good.npy", out.getvalue())
+        archive.writestr(f"{key}.npy", out.getvalue())
+    with pytest.raises(HeaderError, match="points outside it"):
+        open_store(path)
+
+
+def test_objects_in_an_archive_are_refused_by_their_name(tmp_path):
+    path = tmp_path / "file.npz"
+    np.savez(path, good=np.ones(2), bad=np.array([{}], object))
+    with pytest.raises(UnsafeContentError, match=r"bad\.npy: is an array of Python objects"):
+        open_store(path)
+
+
+def test_a_header_of_python_2_is_read(tmp_path):
+    text = b"{'descr': '>i8', 'fortran_order': False, 'shape': (3L,), }".ljust(69) + b"\n"
+    path = tmp_path / "file.npy"
+    path.write_bytes(b"\x93NUMPY\x01\0" + bytes([len(text), 0]) + text + bytes(range(24)))
+    with open_store(path) as index:
+        expected = np.frombuffer(bytes(range(24)), ">i8")
+        np.testing.assert_array_equal(index["<root>"].read(), expected)

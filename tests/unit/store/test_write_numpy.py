@@ -101,10 +101,18 @@ def test_what_the_file_cannot_hold_is_refused(tmp_path, arrays, suffix, message)
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("dtype", [DType.BF16, DType.F8_E4M3FN, DType.F4_E2M1, DType.BOOL_U32])
-def test_types_that_numpy_does_not_have_are_refused(tmp_path, dtype):
+MISSING = [
+    pytest.param(DType.BF16, "cast it to f32, or save as safetensors or Rudapack", id="bf16"),
+    pytest.param(DType.F8_E4M3FN, "save as safetensors or PyTorch", id="fp8"),
+    pytest.param(DType.F4_E2M1, "save as safetensors or PyTorch", id="fp4"),
+    pytest.param(DType.BOOL_U32, "save as Rudapack", id="bool_u32"),
+]
+
+
+@pytest.mark.parametrize(("dtype", "remedy"), MISSING)
+def test_types_that_numpy_does_not_have_are_refused(tmp_path, dtype, remedy):
     snapshot = TensorSnapshot("t", dtype, (8,), dtype.nbytes(8), ArraySource(np.zeros(8, "u1")))
-    with pytest.raises(SaveError, match=f"NumPy's files have no {dtype}; cast"):
+    with pytest.raises(SaveError, match=f"NumPy's files have no {dtype}; {remedy}"):
         save(TensorIndex.of([snapshot], format="memory"), tmp_path / "m.npz")
 
 

@@ -143,9 +143,19 @@ def test_a_lone_view_is_written_without_the_rest_of_its_storage(tmp_path):
 
 
 REFUSED = [
-    pytest.param(DType.F6_E2M3, 4, 3, "PyTorch has no dtype for f6_e2m3", id="f6"),
-    pytest.param(DType.BOOL_U32, 4, 16, "PyTorch has no dtype for bool_u32", id="bool32"),
-    pytest.param(DType.QFLOAT, 4, 4, "PyTorch has no dtype for qfloat", id="quantized"),
+    pytest.param(
+        DType.F6_E2M3, 4, 3, "PyTorch has no dtype for f6_e2m3; save as safetensors", id="f6"
+    ),
+    pytest.param(
+        DType.BOOL_U32, 4, 16, "PyTorch has no dtype for bool_u32; save as Rudapack", id="bool32"
+    ),
+    pytest.param(
+        DType.QFLOAT,
+        4,
+        4,
+        "PyTorch has no dtype for qfloat; cast it to f32, which dequantises it, or save",
+        id="quantized",
+    ),
     pytest.param(DType.F32, 4, 12, "needs 16 bytes, but the tensor has 12", id="size"),
 ]
 

@@ -121,7 +121,9 @@ def test_a_file_of_the_official_library_is_copied_byte_for_byte(tmp_path):
 
 UNHOLDABLE = [
     pytest.param("__metadata__", np.ones(1), r"reserved in safetensors; rename", id="reserved"),
-    pytest.param("c", np.ones(1, np.complex128), r"no tag for c128; cast", id="dtype"),
+    pytest.param(
+        "c", np.ones(1, np.complex128), r"no tag for c128; save as PyTorch or NumPy", id="dtype"
+    ),
     pytest.param("\udc80", np.ones(1), r"not valid Unicode text", id="surrogate"),
 ]
 

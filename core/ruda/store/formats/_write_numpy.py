@@ -19,6 +19,7 @@ from ruda.store.layout import (
     PlannedTensor,
     PlanProblem,
     alias_problems,
+    dtype_remedy,
     id_problems,
     metadata_problem,
     size_problem,
@@ -114,7 +115,7 @@ def _problems(index: TensorIndex, metadata: Mapping[str, str]) -> list[PlanProbl
     for snapshot in index.values():
         dtype = snapshot.dtype
         if dtype not in _PLAIN:
-            said = f"NumPy's files have no {dtype}; cast the tensor, or save as safetensors"
+            said = f"NumPy's files have no {dtype}; {dtype_remedy(dtype)}"
             found.append(PlanProblem(said, snapshot.key))
             continue
         if dtype is DType.FLEX32:

@@ -24,6 +24,7 @@ from ruda.store.layout import (
     PlannedTensor,
     PlanProblem,
     counts_pairs,
+    dtype_remedy,
     id_problems,
     metadata_problem,
     size_problem,
@@ -244,7 +245,8 @@ def _problems(index: TensorIndex) -> list[PlanProblem]:
             said = "an empty key is read back as the whole file; rename the tensor"
             found.append(PlanProblem(said, key))
         if not _is_held(dtype):
-            found.append(PlanProblem(f"PyTorch has no dtype for {dtype}; cast the tensor", key))
+            said = f"PyTorch has no dtype for {dtype}; {dtype_remedy(dtype)}"
+            found.append(PlanProblem(said, key))
             continue
         if dtype is DType.FLEX32:
             said = "flex32 is written as float32, which holds the same values"

@@ -18,6 +18,7 @@ from ruda.store.layout import (
     PlannedTensor,
     PlanProblem,
     alias_problems,
+    dtype_remedy,
     size_problem,
     text_problem,
 )
@@ -161,7 +162,7 @@ def _problems(
 def _refusal(snapshot: TensorSnapshot) -> str:
     if snapshot.dtype is DType.QFLOAT:
         return "a quantized tensor without its scheme cannot be written"
-    remedy = "save as safetensors" if snapshot.dtype.safetensors else "cast the tensor first"
+    remedy = dtype_remedy(snapshot.dtype)
     return f"Rudapack has no spelling for {snapshot.dtype_label}; {remedy}"
 
 

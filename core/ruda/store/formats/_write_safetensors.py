@@ -17,6 +17,7 @@ from ruda.store.layout import (
     PlanProblem,
     alias_problems,
     counts_pairs,
+    dtype_remedy,
     id_problems,
     size_problem,
     text_problem,
@@ -147,7 +148,8 @@ def _tensor_problems(snapshot: TensorSnapshot) -> list[PlanProblem]:
     if bad:
         found.append(PlanProblem(f"the key {bad}", key))
     if _tag(dtype) is None:
-        found.append(PlanProblem(f"safetensors has no tag for {dtype}; cast the tensor first", key))
+        said = f"safetensors has no tag for {dtype}; {dtype_remedy(dtype)}"
+        found.append(PlanProblem(said, key))
         return found
     if dtype is DType.FLEX32:
         found.append(

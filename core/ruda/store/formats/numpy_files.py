@@ -238,7 +238,11 @@ def _strides(shape: tuple[int, ...], fortran: bool) -> tuple[int, ...]:
 def _dtype(descr: str) -> tuple[DType, bool]:
     found = _DESCR.fullmatch(descr)
     if found is None:
-        raise UnsupportedContentError(f"has the structured dtype {descr[:80]}", offset=10)
+        raise UnsupportedContentError(
+            f"has the structured dtype {descr[:80]}, which is no tensor; save each field as an "
+            "array of its own",
+            offset=10,
+        )
     kind = found["kind"]
     if kind == "O":
         raise UnsafeContentError(
@@ -255,4 +259,7 @@ def _dtype(descr: str) -> tuple[DType, bool]:
             dtype = None
         if dtype is not None and dtype.kind is not Kind.PACKED:
             return dtype, found["order"] == ">"
-    raise UnsupportedContentError(f"has the dtype {descr}, which Ruda does not read", offset=10)
+    why = "; NumPy saves bf16 and fp8 so, and which it was is lost" if kind == "V" else ""
+    raise UnsupportedContentError(
+        f"has the dtype {descr}, which Ruda does not read{why}", offset=10
+    )
