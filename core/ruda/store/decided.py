@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -103,6 +103,21 @@ class DecidedCast(Chaining):
         if choice.to is None:
             return snapshot
         return self._chosen(snapshot, choice, choice.to)
+
+    def decides(self, key: str) -> bool:
+        """True if a choice or a rule is about the key."""
+        return self._choice(key) is not None
+
+    def also_for(self, key: str, others: Iterable[str]) -> DecidedCast:
+        """This, with what is decided for ``key`` decided for the others, too."""
+        choice = self._choice(key)
+        if choice is None:
+            return self
+        return replace(self, choices={**self.choices, **dict.fromkeys(others, choice)})
+
+    def _choice(self, key: str) -> Choice | None:
+        found = self.choices.get(key)
+        return found or next((c for search, c in self._searches if search(key)), None)
 
     def _ruled(self, snapshot: TensorSnapshot) -> TensorSnapshot:
         """What the first rule that fits says, else what the cast does."""

@@ -9,6 +9,7 @@ from ruda.errors import AdapterError
 from ruda.nn import ParamSpec
 from ruda.store.adapt import ModuleAdapter, pieces_of, results_of
 from ruda.store.adapted import relabelled
+from ruda.store.decided_joins import after_join, for_parts
 from ruda.store.layers import layer_of, layered
 from ruda.store.regroup import EACH, Piece
 from ruda.store.row_blocks import block_of, stacked
@@ -128,7 +129,10 @@ def share_of(piece: Piece, snapshot: TensorSnapshot) -> int:
 
 def adapt(adapter: ModuleAdapter, given: TensorSnapshot | Joining) -> TensorSnapshot:
     """What the adapter makes of one tensor or of several. Raises AdapterError."""
-    return given.adapted(adapter) if isinstance(given, Joining) else adapter.adapt(given)
+    if not isinstance(given, Joining):
+        return adapter.adapt(given)
+    made = given.adapted(for_parts(adapter, given.key, [part.key for part in given.parts]))
+    return after_join(adapter, made, given.parts)
 
 
 Pair = tuple[TensorSnapshot, TensorSnapshot | Joining]

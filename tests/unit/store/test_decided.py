@@ -120,7 +120,7 @@ RECIPE = HALF.with_decision(
 def test_files_hold_the_decisions():
     assert recipe_from_toml(recipe_to_toml(RECIPE)) == RECIPE
     assert recipe_from_json(recipe_to_json(RECIPE)) == RECIPE
-    assert RecipeFlags.of(RECIPE) is None
+    assert RecipeFlags.of(RECIPE).recipe() == RECIPE
 
 
 BAD = [

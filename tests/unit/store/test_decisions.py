@@ -10,6 +10,7 @@ from ruda import nn
 from ruda.errors import DecisionError, LoadError, RecipeError
 from ruda.nn import ModuleSpec, ParamSpec
 from ruda.store import (
+    CastPolicy,
     Cause,
     DiffReport,
     Flag,
@@ -18,6 +19,7 @@ from ruda.store import (
     TensorIndex,
     TensorSnapshot,
     apply,
+    collect,
     convert,
     diff,
     read_recipe,
@@ -318,3 +320,22 @@ def test_edits_of_decisions() -> None:
     assert recipe.without_decision("w").is_identity
     with pytest.raises(RecipeError, match="two decisions for 'w': slice 0 0:1 and skip"):
         recipe.with_further(Decision.parse("w", "skip"))
+
+
+JOINED = [
+    pytest.param("slice 0 0:4", (4, 4), "f16", id="shape"),
+    pytest.param("cast f64", (12, 4), "f64", id="type"),
+    pytest.param("keep", (12, 4), "f32", id="kept"),
+]
+
+
+@pytest.mark.parametrize(("text", "shape", "dtype"), JOINED)
+def test_a_tensor_that_is_joined_is_decided_as_a_whole(text, shape, dtype) -> None:
+    model = nn.MultiHeadAttention(4, 2, seed=0)
+    source = collect(model)
+    recipe = Recipe(adapt=("ruda-to-pytorch",), cast=CastPolicy.every(DType.F16))
+    recipe = recipe.with_further(Decision.parse("in_proj_weight", text))
+    view = convert(source, recipe=recipe)
+    assert (view["in_proj_weight"].shape, str(view["in_proj_weight"].dtype)) == (shape, dtype)
+    assert view["in_proj_weight"].read().shape == shape
+    assert str(view["in_proj_bias"].dtype) == "f16"
