@@ -34,8 +34,9 @@ def recognise(source: str, *, as_json: bool) -> int:
 def _show(found: Proposal, source: str) -> None:
     words = [f"{key}={value}" for key, value in found.settings.items()]
     adapt = [] if found.adapter is None else ["--adapt", found.adapter]
+    cast = [] if found.cast is None else ["--cast", found.cast]
     say(f"{found.architecture.name}: all of its {found.tensors} tensors are there")
-    say("  " + shlex.join(["ruda", "diff", source, found.architecture.name, *words, *adapt]))
+    say("  " + shlex.join(["ruda", "diff", source, found.architecture.name, *words, *adapt, *cast]))
     if found.configured:
         say(f"  config.json says {', '.join(found.configured)}")
     defaults = {setting.name: setting.default for setting in found.architecture.settings}
@@ -51,6 +52,7 @@ def _object(found: Proposal) -> dict[str, Any]:
         "name": found.architecture.name,
         "settings": dict(found.settings),
         "adapter": found.adapter,
+        "cast": found.cast,
         "tensors": found.tensors,
         "configured": list(found.configured),
         "left": list(found.left),

@@ -14,7 +14,17 @@ from ruda.models.architecture import Architecture
 from ruda.models.families import Sizes, sizes_of
 from ruda.models.registry import get
 from ruda.progress import SILENT, Monitor
-from ruda.store import Recipe, TensorIndex, TensorSnapshot, convert, diff, recognised
+from ruda.store import (
+    CastPolicy,
+    DiffReport,
+    Recipe,
+    TensorIndex,
+    TensorSnapshot,
+    convert,
+    diff,
+    recognised,
+)
+from ruda.tensor import DType
 
 _LARGEST_CONFIG = 1 << 20
 _CONFIG = "config.json"
@@ -28,6 +38,8 @@ class Proposal:
     settings: Mapping[str, int]
     """Those that are not the defaults."""
     adapter: str | None
+    cast: str | None
+    """The element type that the file's have to be cast to; None where they are that already."""
     tensors: int
     """Number of tensors that the architecture wants, all of which the file has."""
     configured: tuple[str, ...]
@@ -100,20 +112,30 @@ def _native(snapshot: TensorSnapshot) -> tuple[int, ...]:
 
 
 def _proposal(index: TensorIndex, adapter: str | None, sizes: Sizes) -> Proposal | None:
-    recipe = Recipe() if adapter is None else Recipe(adapt=(adapter,))
+    plain = Recipe() if adapter is None else Recipe(adapt=(adapter,))
+    widened = plain.with_cast(CastPolicy.every(DType.F32))
     for architecture, changed in sorted(_options(sizes), key=lambda each: len(each[1])):
-        report = diff(index, architecture.build(**changed), recipe=recipe)
-        if report.target_tensors == report.coverage.tensors:
+        model = architecture.build(**changed)
+        report = diff(index, model, recipe=plain)
+        is_cast = not _is_filled(report)
+        if is_cast:
+            report = diff(index, model, recipe=widened)
+        if _is_filled(report):
             return Proposal(
                 architecture,
                 changed,
                 adapter,
+                "f32" if is_cast else None,
                 report.target_tensors,
                 tuple(sizes.configured),
                 tuple(sizes.left),
                 tuple(sizes.doubts),
             )
     return None
+
+
+def _is_filled(report: DiffReport) -> bool:
+    return report.target_tensors == report.coverage.tensors
 
 
 def _options(sizes: Sizes) -> Iterator[tuple[Architecture, dict[str, int]]]:

@@ -260,7 +260,12 @@ def require_alone(adapters: Sequence[str | ModuleAdapter]) -> None:
         )
 
 
-_TURNING = frozenset({"pytorch-to-ruda", "ruda-to-pytorch", "gpt2-to-ruda", "ruda-to-gpt2"})
+_TURNING = frozenset(
+    {
+        *("pytorch-to-ruda", "ruda-to-pytorch", "gpt2-to-ruda", "ruda-to-gpt2"),
+        *("keras-to-ruda", "ruda-to-keras"),
+    }
+)
 
 
 def naming_named(name: str) -> ModuleAdapter | None:
@@ -298,6 +303,30 @@ def recognised(keys: Collection[str]) -> tuple[str, ...]:
         if prefix is not None:
             usual = prefix == name_map(name).prefixes[0]
             found.append(f"{name}-to-ruda" if usual else f"{name}-to-ruda:{prefix or '-'}")
+    return tuple(found)
+
+
+def recognised_inside(keys: Collection[str]) -> tuple[str, ...]:
+    """As ``recognised``, for files that have something before every key: a wrapper, a field.
+
+    What it is, is for others to find.
+    """
+    marks: dict[str, tuple[NameMap, str]] = {}
+    for name in NAME_MAPS:
+        table = name_map(name)
+        for prefix in table.prefixes:
+            marks.setdefault(f".{prefix}{table.anchors[0]}", (table, prefix))
+    ends = tuple(marks)
+    found: dict[str, None] = {}
+    for key in keys:
+        if not key.endswith(ends):
+            continue
+        for end, (table, prefix) in marks.items():
+            outer = key[: len(key) - len(end) + 1]
+            if key.endswith(end) and all(outer + prefix + each in keys for each in table.anchors):
+                usual = prefix == table.prefixes[0]
+                name = f"{table.name}-to-ruda"
+                found[name if usual else f"{name}:{prefix or '-'}"] = None
     return tuple(found)
 
 

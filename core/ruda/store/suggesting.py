@@ -17,7 +17,7 @@ from ruda.store.deciding import prepared
 from ruda.store.diff_rows import fold
 from ruda.store.index import TensorIndex
 from ruda.store.keras import KerasToRuda, without_width
-from ruda.store.naming import recognised, title_of
+from ruda.store.naming import recognised, recognised_inside, title_of
 from ruda.store.recipe import Recipe
 from ruda.store.remap import RemapRule, compact_indices
 from ruda.store.suggest_board import Board, Entry, wants_of
@@ -207,7 +207,8 @@ def _hypotheses(
     keys = [entry.key for entry in entries]
     adapters: list[str | None] = [None]
     if not recipe.adapt:
-        adapters = [*recognised(frozenset(keys)), None, *names]
+        there = frozenset(keys)
+        adapters = [*(recognised(there) or recognised_inside(there)), None, *names]
     yield from (_Hypothesis(recipe, name, recipe.remap.contiguous) for name in adapters)
     if not recipe.remap.contiguous and compact_indices(keys) != keys:
         yield from (_Hypothesis(recipe, name, True) for name in adapters)

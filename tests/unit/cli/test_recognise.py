@@ -7,8 +7,9 @@ import pytest
 
 from ruda.cli import main
 from ruda.models import get
-from ruda.store import TensorIndex, collect, convert, save
+from ruda.store import CastPolicy, TensorIndex, collect, convert, open_store, save
 from ruda.store.recipe import Recipe
+from ruda.tensor import DType
 
 SIZES = {"hidden": 6, "layers": 1, "heads": 2, "ff": 7, "vocab": 9, "positions": 5}
 
@@ -54,6 +55,17 @@ def test_as_json(folder, capsys):
     )
     assert found["settings"] == {**SIZES, "heads": 1}
     assert found["left"] == ["heads", "eps"]
+    assert found["cast"] is None
+
+
+def test_halves_are_to_be_cast(folder, tmp_path, capsys):
+    half = tmp_path / "half.safetensors"
+    with open_store(folder / "model.safetensors") as index:
+        save(convert(index, recipe=Recipe(cast=CastPolicy.every(DType.BF16))), half)
+    assert main(["models", "--for", str(half)]) == 0
+    command = capsys.readouterr().out.splitlines()[1]
+    assert command.endswith("--adapt hf-bert-to-ruda --cast f32")
+    assert main(shlex.split(command)[1:]) == 0
 
 
 def test_files_of_nobody(tmp_path, capsys):

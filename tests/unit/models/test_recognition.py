@@ -9,9 +9,10 @@ import pytest
 
 from ruda.errors import RudaError
 from ruda.models import config_beside, get, proposals
-from ruda.store import Recipe, collect, convert
+from ruda.store import CastPolicy, Recipe, collect, convert
 from ruda.store.index import TensorIndex
 from ruda.store.snapshot import TensorSnapshot
+from ruda.tensor import DType
 
 BERT = {"num_attention_heads": 2, "layer_norm_eps": 1e-12}
 LLAMA = {"num_attention_heads": 4, "rms_norm_eps": 1e-6, "rope_theta": 500000.0}
@@ -225,3 +226,16 @@ def test_hostile_shapes_and_numbers_are_no_model() -> None:
     config = {"num_attention_heads": 10**30, "layer_norm_eps": float("inf"), "rope_theta": 1e300}
     assert proposals(TensorIndex.of(odd, format="x"), config) == ()
     assert proposals(TensorIndex.of(odd, format="x")) == ()
+
+
+def test_halves_are_recognised_with_the_cast_that_they_need() -> None:
+    sizes = {"hidden": 6, "layers": 1, "heads": 2, "ff": 7, "vocab": 9, "positions": 5}
+    halves = Recipe(cast=CastPolicy.every(DType.F16))
+    source = convert(file_of("hf-bert", "bert-base", sizes), recipe=halves)
+    (found,) = proposals(source, BERT)
+    assert (found.cast, told("bert-base", dict(found.settings))) == (
+        "f32",
+        told("bert-base", sizes),
+    )
+    (plain,) = proposals(file_of("hf-bert", "bert-base", sizes), BERT)
+    assert plain.cast is None

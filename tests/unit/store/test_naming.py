@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ruda import nn
 from ruda.errors import AdapterError, RecipeError
 from ruda.models import get
-from ruda.store import Recipe, Status, apply, collect, convert, diff, open_store, save
+from ruda.store import Recipe, Status, apply, collect, convert, diff, open_store, save, suggest
 from ruda.store.adapt import adapter_named
 from ruda.store.index import TensorIndex
 from ruda.store.name_tables import NAME_MAPS, name_map
@@ -378,7 +378,8 @@ def test_computed_tables_are_not_missed(key, shape, is_harmless) -> None:
 
 
 @pytest.mark.parametrize(
-    "other", ["pytorch-to-ruda", "hf-vit-to-ruda", "gpt2-to-ruda", "rope-to-pairs:4"]
+    "other",
+    ["pytorch-to-ruda", "hf-vit-to-ruda", "gpt2-to-ruda", "rope-to-pairs:4", "keras-to-ruda"],
 )
 def test_nothing_is_turned_twice(other: str) -> None:
     message = f"'hf-bert-to-ruda' turns matrices, and so does '{other}': take one of them"
@@ -444,3 +445,18 @@ def test_a_layer_has_one_number(number: str) -> None:
     made = convert(mixed, recipe=Recipe(adapt=("ruda-to-llama2c",)))
     assert key in made  # it stays what it is, and takes no other's place
     assert made["wq"].shape == (2, 8, 8)
+
+
+@pytest.mark.parametrize("outer", ["module.", "model.module.", "net."])
+@pytest.mark.parametrize("name", ["hf-bert", "hf-gpt2", "timm-vit"])
+def test_something_before_every_key_hides_no_family(name: str, outer: str) -> None:
+    """A layout that is guessed instead would turn what must not be turned."""
+    model, fresh = model_for(name), model_for(name, seed=6)
+    wrapped = [each.renamed(outer + key) for key, each in file_for(name, model).items()]
+    source = TensorIndex.of(wrapped, format="pytorch")
+    report = suggest(source, fresh)
+    assert {step.verdict.value for step in report.suggestions} == {"certain"}
+    recipe = report.to_recipe()
+    assert recipe.adapt == (f"{name}-to-ruda",)
+    apply(source, fresh, recipe=recipe)
+    assert equal(fresh, model)
