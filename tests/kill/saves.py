@@ -156,6 +156,22 @@ def _copied() -> Case:
     return Case(prepare, copy, ("m.safetensors",), generation)
 
 
+def _copied_set() -> Case:
+    """A set over itself with other metadata only: the system copies the values, not we."""
+
+    def again(folder: Path, number: int) -> None:
+        streaming.TAKE_LEAST = 1
+        with open_store(folder / INDEX) as index:
+            about = {"number": str(number)}
+            target = folder / "m.safetensors"
+            save(index, target, overwrite=True, shard_size=2 * BYTES, metadata=about)
+
+    def prepare(folder: Path) -> None:
+        _set(folder / "m.safetensors", 1, 2)
+
+    return Case(prepare, again, (INDEX,), noted)
+
+
 def _edit(length: int) -> Case:
     return Case(
         lambda folder: _write(folder / "m.safetensors", 1),
@@ -191,6 +207,7 @@ CASES = {
         generation,
     ),
     "copied": _copied(),
+    "copied set": _copied_set(),
     "edit in place": _edit(1),
     "edit by copy": _edit(700),
     "over itself, safetensors": _over_itself("m.safetensors"),

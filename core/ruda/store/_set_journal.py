@@ -66,7 +66,9 @@ def standing(folder: Path, names: Iterable[str], *, but: Path | None = None) -> 
         renames, _ = _read(journal)
         if not renames and match is not None and _is_abandoned(journal, match):
             continue  # its writer died before it had written it down
-        if not renames or any(after in wanted for _, after in renames):
+        # What may not be read, or is not yet written, is of the set that its name tells.
+        named = match is not None and match["name"] in {short_name(name) for name in wanted}
+        if any(after in wanted for _, after in renames) or (not renames and named):
             return journal
     return None
 

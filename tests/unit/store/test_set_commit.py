@@ -267,6 +267,18 @@ def test_a_journal_that_may_not_be_read_keeps_its_files(tmp_path, monkeypatch):
     )
 
 
+def test_a_journal_that_may_not_be_read_concerns_its_own_set_only(tmp_path, monkeypatch):
+    """Another user's set was interrupted in a folder that we share; ours has other names."""
+    foreign = tmp_path / ".theirs.safetensors.index.json.ruda-set-1-0123abcd"
+    foreign.write_bytes(b"cannot be read")
+    monkeypatch.setattr("ruda.store._set_journal.is_abandoned", lambda *_, **__: False)
+    write(plan(tmp_path, 7), sleep=lambda pause: None)
+    assert values(tmp_path / f"{NAME}.index.json") == [7.0, 8.0]
+    theirs = plan_save(index_of(1), tmp_path / "theirs.safetensors", shard_size=40)
+    with pytest.raises(SaveError, match=r"another program is replacing the same files"):
+        write(theirs, sleep=lambda pause: None)
+
+
 # --- opening -------------------------------------------------------------------------------------
 
 
