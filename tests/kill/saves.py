@@ -16,6 +16,7 @@ from ruda.errors import FileAccessError
 from ruda.store import TensorIndex, TensorSnapshot, edit_metadata, open_store, save, streaming
 from ruda.store._sibling import replace_file
 from ruda.store.adapted import cast_to
+from ruda.store.metadata_edit import SECTOR_BYTES
 from ruda.tensor import DType
 
 COUNT = 96
@@ -78,7 +79,10 @@ def noted(place: Path) -> int:
     if generation(place) != 1:
         raise ValueError("the tensors changed")
     with open_store(place) as index:
-        return int(index.metadata["number"])
+        text = index.metadata["number"]
+    if text != text[0] * len(text):
+        raise ValueError(f"the metadata is {text!r}")
+    return int(text[0])
 
 
 def text(place: Path) -> int:
@@ -173,14 +177,17 @@ def _copied_set() -> Case:
 
 
 def _edit(length: int) -> Case:
-    return Case(
-        lambda folder: _write(folder / "m.safetensors", 1),
-        lambda folder, number: edit_metadata(
-            folder / "m.safetensors", {"number": str(number).zfill(length)}
-        ),
-        ("m.safetensors",),
-        noted,
-    )
+    """An edit of so many bytes: a few are written in place, many need a copy."""
+
+    def edit(folder: Path, number: int) -> None:
+        edit_metadata(folder / "m.safetensors", {"number": str(number) * length})
+
+    def prepare(folder: Path) -> None:
+        _write(folder / "m.safetensors", 1)
+        if length < SECTOR_BYTES // 2:
+            edit(folder, 1)
+
+    return Case(prepare, edit, ("m.safetensors",), noted)
 
 
 CASES = {
@@ -208,7 +215,7 @@ CASES = {
     ),
     "copied": _copied(),
     "copied set": _copied_set(),
-    "edit in place": _edit(1),
+    "edit in place": _edit(40),
     "edit by copy": _edit(700),
     "over itself, safetensors": _over_itself("m.safetensors"),
     "over itself, pt": _over_itself("m.pt"),

@@ -138,6 +138,8 @@ class _Tracer:
         self._fate = fate
         self._look = look
         self._owed: dict[int, Fate | int] = {}
+        # A process that dies does not divide a write within one sector.
+        self._least = 512 if fate is Fate.TORN else 1
 
     def follow(self) -> bool:
         """Let the child run to its end; False if it was killed on the way."""
@@ -186,7 +188,7 @@ class _Tracer:
             return True
         if isinstance(self._fate, int):
             self._change(task, {_ORIG_RAX: (1 << 64) - 1})
-        elif name in ("write", "pwrite64") and arguments[2] > 1:
+        elif name in ("write", "pwrite64") and arguments[2] > self._least:
             self._change(task, {_RDX: arguments[2] // 2})
         self._owed[task] = self._fate
         return False

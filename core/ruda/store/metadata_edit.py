@@ -11,6 +11,7 @@ leaves room in the first sector, so that the next edits need none.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -79,7 +80,7 @@ def edit_metadata(
         for new in () if _has_other_names(target) else _of_same_length(old, after):
             start, end = _difference(old, new)
             if (8 + start) // SECTOR_BYTES == (8 + end - 1) // SECTOR_BYTES:
-                _write_in_place(target, 8 + start, new[start:end])
+                _write_in_place(target, 8 + start, new[start:end], old[start:end])
                 return MetadataEdit(path, after, end - start, in_place=True)
         if not may_copy:
             return None
@@ -172,11 +173,15 @@ def _difference(old: bytes, new: bytes) -> tuple[int, int]:
     return int(places[0]), int(places[-1]) + 1
 
 
-def _write_in_place(target: Path, offset: int, piece: bytes) -> None:
+def _write_in_place(target: Path, offset: int, piece: bytes, before: bytes) -> None:
     try:
         with open(target, "rb+", buffering=0) as file:
             file.seek(offset)
-            file.write(piece)
+            taken = file.write(piece)
+            if taken != len(piece):
+                file.seek(offset)
+                file.write(before[:taken])
+                raise OSError(errno.EIO, f"the disk took {taken} of {len(piece)} bytes")
             os.fsync(file.fileno())
     except OSError as error:
         raise SaveError(
