@@ -86,6 +86,13 @@ class Chaining:
         """False if no key in these containers has ``pieces``: then nobody has to ask for them."""
         return type(self).pieces is not Chaining.pieces
 
+    def owners(self, key: str) -> tuple[str, ...] | None:
+        """Containers of a tensor of either side that the adapter knows by its key alone.
+
+        Empty for one that no module of a known kind owns; None for a key that it does not know.
+        """
+        return None
+
     def results(self, key: str, containers: tuple[str, ...]) -> tuple[Piece, ...]:
         """What becomes of a tensor: the tensors that its blocks of rows become, in their order.
 
@@ -141,6 +148,11 @@ def may_divide(adapter: ModuleAdapter, containers: tuple[str, ...]) -> bool:
 def key_depth(adapter: ModuleAdapter) -> int | None:
     """``depth`` of an adapter that may not have it."""
     return adapter.depth() if isinstance(adapter, Chaining) else None
+
+
+def owners_of(adapter: ModuleAdapter, key: str) -> tuple[str, ...] | None:
+    """``owners`` of an adapter that may not have it."""
+    return adapter.owners(key) if isinstance(adapter, Chaining) else None
 
 
 def results_of(adapter: ModuleAdapter, key: str, containers: tuple[str, ...]) -> tuple[Piece, ...]:
@@ -205,6 +217,11 @@ class ChainAdapter(Chaining):
     def divides(self, containers: tuple[str, ...]) -> bool:
         """True if any member does."""
         return any(may_divide(member, containers) for member in self.members)
+
+    def owners(self, key: str) -> tuple[str, ...] | None:
+        """Those that the first member says which knows the key."""
+        found = (owners_of(member, key) for member in self.members)
+        return next((owners for owners in found if owners is not None), None)
 
     def depth(self) -> int | None:
         """That of the member which looks at most of a key."""

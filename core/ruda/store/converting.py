@@ -8,7 +8,7 @@ from dataclasses import replace
 from ruda.errors import AdapterError, KeyCollisionError
 from ruda.nn import ParamSpec
 from ruda.store._bulk import without_collections
-from ruda.store.adapt import IdentityAdapter, with_last_segment
+from ruda.store.adapt import IdentityAdapter, owners_of, with_last_segment
 from ruda.store.adapted import relabelled
 from ruda.store.containers import counted, infer_containers
 from ruda.store.deciding import policy_notes, prepared, protected_by, shield_notes, with_taken
@@ -159,6 +159,9 @@ def _labelled(
     if target is not None:
         known, notes = _containers_of(target, recipe)
     rest = {snapshot.key: snapshot for snapshot in renamed if snapshot.key not in known}
+    named = _named(recipe, rest)
+    known |= named
+    rest = {key: snapshot for key, snapshot in rest.items() if key not in named}
     if rest:
         inferred = infer_containers(rest)
         known |= inferred.containers
@@ -168,6 +171,17 @@ def _labelled(
         for snapshot in renamed
     ]
     return labelled, notes
+
+
+def _named(recipe: Recipe, snapshots: Mapping[str, TensorSnapshot]) -> dict[str, tuple[str, ...]]:
+    """Containers of the tensors that the adapters know by their keys, where nothing else did."""
+    adapter = recipe.adapter()
+    found: dict[str, tuple[str, ...]] = {}
+    for key, snapshot in snapshots.items():
+        owners = owners_of(adapter, key)
+        if owners is not None:
+            found[key] = snapshot.containers or owners
+    return found
 
 
 def _containers_of(
@@ -237,5 +251,5 @@ def _is_turned_wrong(key: str, made: Mapping[str, TensorSnapshot], recipe: Recip
     bias = made.get(with_last_segment(key, "bias"))
     if bias is None or len(snapshot.shape) != 2 or "transpose 0,1" not in snapshot.trail:
         return False
-    out_axis = 1 if "pytorch-to-ruda" in recipe.adapter().name else 0
+    out_axis = 1 if "-to-ruda" in recipe.adapter().name else 0
     return bias.shape == snapshot.shape[1 - out_axis :][:1] != snapshot.shape[out_axis:][:1]

@@ -55,6 +55,11 @@ class _Named(Chaining):
         """None: names are looked up whole, by ``pieces``."""
         return None
 
+    def owners(self, key: str) -> tuple[str, ...] | None:
+        """The kind of module that the table says, for keys of both sides."""
+        found = self.map.find(key) or next(iter(self.map.find_elsewhere(key, self.prefix)), None)
+        return None if found is None else tuple(filter(None, found.rule.containers))
+
     def _spelled(self, name: str) -> str:
         options = []
         if self.prefix is not None:

@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 from ruda import nn
 from ruda.errors import AdapterError, RecipeError
 from ruda.models import get
-from ruda.store import Recipe, Status, apply, collect, convert, diff, open_store, save, suggest
+from ruda.store import (
+    CastPolicy,
+    Recipe,
+    Status,
+    apply,
+    collect,
+    convert,
+    diff,
+    open_store,
+    save,
+    suggest,
+)
 from ruda.store.adapt import adapter_named
 from ruda.store.index import TensorIndex
 from ruda.store.name_tables import NAME_MAPS, name_map
@@ -460,3 +471,18 @@ def test_something_before_every_key_hides_no_family(name: str, outer: str) -> No
     assert recipe.adapt == (f"{name}-to-ruda",)
     apply(source, fresh, recipe=recipe)
     assert equal(fresh, model)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_a_conversion_guesses_no_kinds_that_the_table_knows(name: str) -> None:
+    heads = ":4,2" if name == "hf-llama" else ""
+    source = file_for(name, model_for(name))
+    there = convert(source, recipe=Recipe(adapt=(f"{name}-to-ruda{heads}",)))
+    back = convert(there, recipe=Recipe(adapt=(f"ruda-to-{name}{heads}",)))
+    assert (there.notes, back.notes) == ((), ())
+    half = convert(source, recipe=Recipe(adapt=(f"{name}-to-ruda{heads}",), cast=CastPolicy.half()))
+    kept = {key for key, each in half.items() if str(each.dtype) == "f32"}
+    norms = {entry.key for entry in model_for(name).walk() if "BatchNorm" in entry.containers[-1]}
+    assert norms <= kept
+    linear = {e.key for e in model_for(name).walk() if e.containers[-1] == "Struct:Linear"}
+    assert linear.isdisjoint(kept)
