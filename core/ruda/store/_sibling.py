@@ -90,8 +90,8 @@ class Sibling:
         self.file.flush()
         taken = file.copy_to(self.file.fileno(), offset, count)
         if taken:
-            self.file.seek(0, os.SEEK_END)
             self._written += taken
+            self.file.seek(self._written)
             self._writeback.advance(self._written)
         return taken
 
