@@ -226,3 +226,16 @@ def test_filters_by_predicate_and_exception(ruda, tmp_path):
     assert ruda("convert", path, out_file, *words)[0] == 0
     with open_store(out_file) as index:
         assert list(index) == ["a.norm.weight"]
+
+
+@pytest.mark.cases
+def test_real_wrappers_and_adapters_lose_their_names(ruda, cases, tmp_path):
+    folder = cases / "zoo" / "checkpoints"
+    wrapped, out_file = folder / "ddp_compile_fsdp_prefixes.pt", tmp_path / "o.safetensors"
+    assert ruda("convert", wrapped, out_file, "--preset", "wrappers")[0] == 0
+    with open_store(out_file) as index:
+        assert sorted(index)[:2] == ["fc1.bias", "fc1.weight"]
+    lora = tmp_path / "lora.safetensors"
+    assert ruda("convert", folder / "lora.pt", lora, "--preset", "peft")[0] == 0
+    with open_store(lora) as index:
+        assert all(key.startswith("layers.") for key in index)
