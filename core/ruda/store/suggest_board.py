@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
-from ruda.errors import AdapterError
+from ruda.errors import AdapterError, RecipeError
 from ruda.nn import ParamSpec
-from ruda.store.adapt import IdentityAdapter, ModuleAdapter, pieces_of
+from ruda.progress import SILENT, Monitor
+from ruda.store.adapt import IdentityAdapter, ModuleAdapter, key_depth, pieces_of
 from ruda.store.diff_match import alternative_key
 from ruda.store.regroup import EACH
 from ruda.store.remap import RemapRule, compact_indices
@@ -24,6 +26,9 @@ HARMLESS = frozenset({"num_batches_tracked", "position_ids", "inv_freq"})
 
 SAMPLED = 3000
 """Number of source keys from which candidates are tried on members of every family only."""
+
+CHECK_EVERY = 4096
+"""Names between two points where the work can be stopped."""
 
 PER_FAMILY = 3
 """Members of a family in a sample."""
@@ -64,17 +69,26 @@ class Want:
     """Further keys under which the adapter finds the same tensor."""
 
 
-def wants_of(params: Iterable[ParamSpec], adapter: ModuleAdapter) -> tuple[Want, ...]:
-    """What a file must hold for these parameters under the adapter."""
+def wants_of(
+    params: Iterable[ParamSpec],
+    adapter: ModuleAdapter,
+    monitor: Monitor = SILENT,
+    *,
+    leaves: Collection[str] = (),
+) -> tuple[Want, ...]:
+    """What a file must hold for these parameters under the adapter.
+
+    ``leaves`` are the last segments of its keys, where they are known.
+    """
     plain = isinstance(adapter, IdentityAdapter)
-    back = adapter.reverse()
+    before = _Before(adapter.reverse())
     found: dict[str, Want] = {}
-    for param in params:
+    for param in watched(params, monitor):
         name, shape, turned, blocks = param.key, param.shape, False, 1
         also: tuple[str, ...] = ()
         if not plain:
-            (name, blocks, axis), also = _names_before(adapter, param)
-            shape, turned = _before(back, param)
+            (name, blocks, axis), also = _names_before(adapter, param, leaves)
+            shape, turned = before.of(param)
             if blocks == EACH:
                 shape = (1, *shape)
             elif blocks > 1 and shape:
@@ -93,20 +107,41 @@ def wants_of(params: Iterable[ParamSpec], adapter: ModuleAdapter) -> tuple[Want,
 
 
 def _names_before(
-    adapter: ModuleAdapter, param: ParamSpec
+    adapter: ModuleAdapter, param: ParamSpec, leaves: Collection[str]
 ) -> tuple[tuple[str, int, int], tuple[str, ...]]:
     """Where the adapter takes a parameter from, and the other keys under which it finds the same.
 
-    The place is a key, the number of parts that its tensor is divided in, and their axis.
+    The place is a key, the number of parts that its tensor is divided in, and their axis. Of
+    several, it is the first whose last segment the file has.
     """
-    places = pieces_of(adapter, param.key, param.containers)
-    if places and len(places[0]) == 1:
-        first = places[0][0]
-        others = (place[0] for place in places[1:] if len(place) == 1)
-        also = tuple(piece.key for piece in others if piece.blocks == first.blocks)
+    whole = [p[0] for p in pieces_of(adapter, param.key, param.containers) if len(p) == 1]
+    if whole:
+        usual = (piece for piece in whole if piece.key.rpartition(".")[2] in leaves)
+        first = next(usual, whole[0])
+        also = tuple(p.key for p in whole if p.blocks == first.blocks and p is not first)
         return (first.key, first.blocks, first.axis), also
     other = alternative_key(adapter, param)
     return (param.key if other is None else other, 1, 0), ()
+
+
+class _Before:
+    """The shapes that an adapter turns into those of parameters; asked once for equal headers."""
+
+    def __init__(self, back: ModuleAdapter) -> None:
+        self._back = back
+        self._depth = key_depth(back)
+        self._known: dict[object, tuple[Shape, bool]] = {}
+
+    def of(self, param: ParamSpec) -> tuple[Shape, bool]:
+        """The shape, and whether the adapter swaps its axes."""
+        depth = self._depth
+        if depth is None:
+            return _before(self._back, param)
+        end = param.key.rsplit(".", depth)[-depth:] if depth else ()
+        head = (param.shape, param.dtype, param.containers, *end)
+        if head not in self._known:
+            self._known[head] = _before(self._back, param)
+        return self._known[head]
 
 
 def _before(back: ModuleAdapter, param: ParamSpec) -> tuple[Shape, bool]:
@@ -119,6 +154,17 @@ def _before(back: ModuleAdapter, param: ParamSpec) -> tuple[Shape, bool]:
     except AdapterError:
         return param.shape, False
     return made.shape, any(step.startswith("transpose") for step in made.trail)
+
+
+T = TypeVar("T")
+
+
+def watched(items: Iterable[T], monitor: Monitor) -> Iterator[T]:
+    """The items, with a point every few thousand where the work can be stopped."""
+    for count, item in enumerate(items):
+        if not count % CHECK_EVERY:
+            monitor.check()
+        yield item
 
 
 def fold_numbers(name: str) -> str:
@@ -142,6 +188,7 @@ class Board:
     keep_indices: str | None = None
     disputed: frozenset[int] = field(default=frozenset())
     """Places of wants that more than one prefix claims: nothing is paired with them."""
+    monitor: Monitor = field(default=SILENT, compare=False, repr=False)
 
     @cached_property
     def by_name(self) -> dict[str, int]:
@@ -171,7 +218,7 @@ class Board:
         """A key that a target has itself goes before one under other names, of any shape."""
         found: dict[int, int] = {}
         own = {want.key for want in self.wants if want.key != want.name}.intersection(seen)
-        for place, name in zip(places, seen, strict=True):
+        for place, name in watched(zip(places, seen, strict=True), self.monitor):
             at = self.by_name.get(name)
             if at is None or self.entries[place].shape != self.wants[at].shape:
                 continue
@@ -214,7 +261,7 @@ class Board:
             return tuple(range(len(self.entries)))
         counts: dict[str, int] = {}
         chosen: list[int] = []
-        for at, name in enumerate(self.names):
+        for at, name in watched(enumerate(self.names), self.monitor):
             family = fold_numbers(name)
             counts[family] = counts.get(family, 0) + 1
             if counts[family] <= PER_FAMILY:
@@ -230,6 +277,7 @@ class Board:
 
         A rule that makes two names one gains nothing.
         """
+        self.monitor.check()
         before = [self.names[at] for at in self._sample]
         after = [rule.rename(name) for name in before]
         changed = sum(a != b for a, b in zip(after, before, strict=True))
@@ -240,7 +288,10 @@ class Board:
 
     def after(self, rule: RemapRule) -> Board | None:
         """The board once the rule is taken; None if two names would become one."""
-        names = tuple(rule.rename(name) for name in self.names)
+        try:
+            names = tuple(rule.rename_all(self.names, monitor=self.monitor))
+        except RecipeError:  # it would take too long on these names, for a diff as well
+            return None
         if len(set(names)) < len(set(self.names)) or not all(names):
             return None
         return self.with_names(names)
@@ -263,4 +314,5 @@ class Board:
             self.contiguous,
             self.keep_indices,
             self.disputed if disputed is None else disputed,
+            self.monitor,
         )

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from ruda.progress import Monitor
 from ruda.store.diff_rows import fold
 from ruda.store.nearest import jaro, without_variant
-from ruda.store.suggest_board import Board, Shape, fold_numbers, numbers_of
+from ruda.store.suggest_board import Board, Shape, fold_numbers, numbers_of, watched
 from ruda.store.suggest_report import SuggestKind, Verdict
 
 MARGIN = 0.15
@@ -96,10 +97,12 @@ def buckets(board: Board, *, wide: bool) -> list[Bucket]:
     """Open families of both sides by number of members, their shapes and kind of number."""
     entries, wants = board.entries, board.wants
     found: dict[Signature, Bucket] = {}
-    for family in families(((board.seen[at], at) for at in board.open_entries), wide=wide):
+    names = ((board.seen[at], at) for at in watched(board.open_entries, board.monitor))
+    for family in families(names, wide=wide):
         held = [(entries[at].shape, entries[at].is_float) for _, at in family.members]
         found.setdefault(_signature(held), ([], []))[0].append(family)
-    for family in families(((wants[at].name, at) for at in board.open_wants), wide=wide):
+    names = ((wants[at].name, at) for at in watched(board.open_wants, board.monitor))
+    for family in families(names, wide=wide):
         held = [(wants[at].shape, wants[at].is_float) for _, at in family.members]
         found.setdefault(_signature(held), ([], []))[1].append(family)
     return [bucket for bucket in found.values() if bucket[0] and bucket[1]]
@@ -137,9 +140,11 @@ def align(board: Board, source: Family, target: Family) -> tuple[str, str] | Non
     """Members of both with the same numbers; None unless all have a partner of their shape."""
     if len(source.members) == 1:
         return source.members[0][0], target.members[0][0]
-    there = dict(zip(_varying(target), target.members, strict=True))
+    monitor = board.monitor
+    there = dict(zip(_varying(target, monitor), target.members, strict=True))
     found: tuple[str, str] | None = None
-    for numbers, (name, at) in zip(_varying(source), source.members, strict=True):
+    pairs = zip(_varying(source, monitor), source.members, strict=True)
+    for numbers, (name, at) in watched(pairs, monitor):
         partner = there.get(numbers)
         if partner is None or board.wants[partner[1]].shape != board.entries[at].shape:
             return None
@@ -147,10 +152,11 @@ def align(board: Board, source: Family, target: Family) -> tuple[str, str] | Non
     return found
 
 
-def _varying(family: Family) -> list[tuple[str, ...]]:
+def _varying(family: Family, monitor: Monitor) -> list[tuple[str, ...]]:
     """The numbers of every member, those left out that all members of the family have."""
     rows = [
-        tuple(_RUN.findall(name)) if family.wide else numbers_of(name) for name, _ in family.members
+        tuple(_RUN.findall(name)) if family.wide else numbers_of(name)
+        for name, _ in watched(family.members, monitor)
     ]
     keep = [at for at, column in enumerate(zip(*rows, strict=True)) if len(set(column)) > 1]
     return [tuple(row[at] for at in keep) for row in rows]

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from ruda.progress import SILENT, Monitor
 from ruda.store.remap import RemapRule
-from ruda.store.suggest_board import Board
+from ruda.store.suggest_board import Board, watched
 from ruda.store.suggest_report import Suggestion, SuggestKind, Verdict
 
 PREFIX_DEPTH = 4
@@ -46,18 +47,22 @@ def tails(key: str) -> Iterator[str]:
 
 
 def claims(
-    sources: Mapping[str, object], wanted: Mapping[str, object], *, shaped: bool = False
+    sources: Mapping[str, object],
+    wanted: Mapping[str, object],
+    *,
+    shaped: bool = False,
+    monitor: Monitor = SILENT,
 ) -> list[Claim]:
     """All prefixes with what they would match, the most matches first, short ones before long.
 
     The values of the maps are shapes, compared where ``shaped``.
     """
     found: dict[tuple[Literal["strip", "add"], str], list[tuple[str, str]]] = {}
-    for key in sources:
+    for key in watched(sources, monitor):
         for tail in tails(key):
             if tail in wanted and (not shaped or sources[key] == wanted[tail]):
                 found.setdefault(("strip", key[: len(key) - len(tail)]), []).append((key, tail))
-    for key in wanted:
+    for key in watched(wanted, monitor):
         for tail in tails(key):
             if tail in sources and (not shaped or sources[tail] == wanted[key]):
                 found.setdefault(("add", key[: len(key) - len(tail)]), []).append((tail, key))
@@ -185,7 +190,7 @@ def _open_claims(board: Board) -> list[Claim]:
     for at in board.open_wants:
         want = board.wants[at]
         wanted[want.key] = wanted[want.name] = want.shape
-    return claims(sources, wanted, shaped=True)
+    return claims(sources, wanted, shaped=True, monitor=board.monitor)
 
 
 def _is_rival(best: Claim, other: Claim) -> bool:

@@ -20,7 +20,7 @@ from ruda.store.keras import KerasToRuda, without_width
 from ruda.store.naming import recognised, recognised_inside, title_of
 from ruda.store.recipe import Recipe
 from ruda.store.remap import RemapRule, compact_indices
-from ruda.store.suggest_board import Board, Entry, wants_of
+from ruda.store.suggest_board import Board, Entry, wants_of, watched
 from ruda.store.suggest_pairs import Pair, pairs_of
 from ruda.store.suggest_prefixes import take_groups, take_prefixes, take_wrappers
 from ruda.store.suggest_report import Suggestion, SuggestKind, SuggestReport, Verdict
@@ -51,16 +51,16 @@ def suggest(
     recipe = Recipe() if recipe is None else recipe
     source, _ = prepared(source, recipe)
     expected = expected_of(target)
-    entries = _entries(source, recipe)
+    entries = _entries(source, recipe, monitor)
     params = _wanted(expected, recipe)
     trusted = _expected_adapter(source, target)
-    before = _Hypothesis(recipe, None, recipe.remap.contiguous).board(entries, params)
+    before = _Hypothesis(recipe, None, recipe.remap.contiguous).board(entries, params, monitor)
     best: _Outcome | None = None
     for hypothesis in _hypotheses(recipe, entries, _adapters(source, target)):
         monitor.check()
         if best is not None and hypothesis.adds_compaction and best.is_complete:
             break
-        outcome = _infer(hypothesis, hypothesis.board(entries, params), monitor)
+        outcome = _infer(hypothesis, hypothesis.board(entries, params, monitor), monitor)
         if best is None or outcome.rank(trusted) > best.rank(trusted):
             best = outcome
         if best.is_complete and all(step.kind is SuggestKind.PREFIX for step in best.steps):
@@ -95,9 +95,15 @@ class _Hypothesis:
         """True if gaps are closed that the recipe leaves."""
         return self.contiguous and not self.recipe.remap.contiguous
 
-    def board(self, entries: tuple[Entry, ...], params: tuple[ParamSpec, ...]) -> Board:
+    def board(
+        self,
+        entries: tuple[Entry, ...],
+        params: tuple[ParamSpec, ...],
+        monitor: Monitor = SILENT,
+    ) -> Board:
         """The source against the target under the hypothesis."""
-        wants = wants_of(params, self.chain())
+        leaves = frozenset(entry.key.rpartition(".")[2] for entry in entries)
+        wants = wants_of(params, self.chain(), monitor, leaves=leaves)
         if self.adapter == KERAS:
             # It takes a kernel along one axis for one of width 1: here they have one shape.
             entries = tuple(replace(e, shape=without_width(e.shape)) for e in entries)
@@ -108,6 +114,7 @@ class _Hypothesis:
             tuple(entry.key for entry in entries),
             self.contiguous,
             self.recipe.remap.keep_indices,
+            monitor=monitor,
         )
 
 
@@ -176,14 +183,15 @@ def _adapters(source: TensorIndex, target: Target) -> tuple[str, ...]:
     return (KERAS, *adapter_names()) if is_keras else adapter_names()
 
 
-def _entries(source: TensorIndex, recipe: Recipe) -> tuple[Entry, ...]:
+def _entries(source: TensorIndex, recipe: Recipe, monitor: Monitor) -> tuple[Entry, ...]:
     """The tensors of the source under the keys that the recipe's rules give them."""
     keys = list(source.snapshots)
     for rule in recipe.remap.active:
-        keys = rule.rename_all(keys)
+        keys = rule.rename_all(keys, monitor=monitor)
+    pairs = zip(keys, source.snapshots.values(), strict=True)
     return tuple(
         Entry(key, snapshot.shape, snapshot.dtype.is_float)
-        for key, snapshot in zip(keys, source.snapshots.values(), strict=True)
+        for key, snapshot in watched(pairs, monitor)
     )
 
 
