@@ -32,6 +32,8 @@ def read_tar(file: ByteFile, limit: int, monitor: Monitor) -> dict[str, Any]:
     if missing:
         raise HeaderError(f"is a tar archive without {' and '.join(missing)}, no PyTorch file")
     reader = _TarReader(file, limit, monitor)
+    if "sys_info" in members:
+        reader.about(members["sys_info"])
     reader.storages(members["storages"])
     if "tensors" in members:
         reader.tensors(members["tensors"])
@@ -82,6 +84,10 @@ class _TarReader:
         if key not in self.found:
             raise HeaderError(f"the pickle uses {key!r}, which is not in the archive")
         return self.found[key]
+
+    def about(self, member: TarMember) -> None:
+        """Look at the writer's sizes, which mean nothing here: a payload could hide there, too."""
+        self._next(member, member.offset)
 
     def storages(self, member: TarMember) -> None:
         """Take note of every storage, its place and the parts of it."""
