@@ -19,6 +19,9 @@ _MARKS = (
     *("LastModified", "last_modified", "modified", "updated", "created"),
 )
 """What the systems call that by which they tell one state of a file from another."""
+PATIENCE_SECONDS = 60.0
+SLOWEST = 64 << 10
+"""Bytes per second below which a connection counts as stalled."""
 _CHANGED = "the file changed on the server while it was open; open it again"
 
 
@@ -49,7 +52,11 @@ class FsspecRemote:
         """These bytes, fewer where the file ends early. Raises FileAccessError."""
         try:
             raw: bytes = self._system.cat_file(
-                self._path, start=offset, end=offset + count, **self._more
+                self._path,
+                start=offset,
+                end=offset + count,
+                **self._more,
+                **_patience(self._system, count),
             )
         except FileNotFoundError as error:
             raise FileAccessError(
@@ -78,7 +85,7 @@ class FsspecRemote:
     def _about(self) -> Mapping[str, Any]:
         if not _COMMIT.search(self._path):  # what is said of a commit stays true
             self._system.invalidate_cache(self._path)
-        about: Mapping[str, Any] = self._system.info(self._path)
+        about: Mapping[str, Any] = self._system.info(self._path, **_patience(self._system))
         return about
 
 
@@ -91,9 +98,9 @@ def listing(uri: Uri) -> dict[str, bool]:
     try:
         path = system._strip_protocol(uri.text)
         system.invalidate_cache(path)
-        if not system.isdir(path):
+        if not system.isdir(path, **_patience(system)):
             return {}
-        found = system.ls(path, detail=True)
+        found = system.ls(path, detail=True, **_patience(system))
     except Exception as error:
         raise failure(uri, error) from error
     named = ((str(each["name"]).rstrip("/"), each.get("type") == "file") for each in found)
@@ -124,6 +131,16 @@ def file_system(uri: Uri) -> Any:
 
 _STATES = {"generation", "version_id"}
 _COMMIT = re.compile(r"@[0-9a-f]{40}/")
+
+
+def _patience(system: Any, count: int = 0) -> dict[str, float]:
+    """How long an answer of so many bytes is waited for, where fsspec does the waiting.
+
+    Some clients try again and again without an end when a server says nothing.
+    """
+    if not getattr(system, "async_impl", False):
+        return {}
+    return {"timeout": PATIENCE_SECONDS + count / SLOWEST}
 
 
 def _more(system: Any, about: Mapping[str, Any]) -> dict[str, Any]:

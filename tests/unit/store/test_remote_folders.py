@@ -297,6 +297,51 @@ class Versions:
         return bytes(end - start)
 
 
+class Silent:
+    """The part of fsspec that waits for a server; this one never answers."""
+
+    protocol = "slow"
+    async_impl = True
+
+    def __init__(self):
+        self.waits = []
+
+    def _strip_protocol(self, text):
+        return text.partition("://")[2]
+
+    def invalidate_cache(self, path=None):
+        pass
+
+    def info(self, path, *, timeout):
+        self.waits.append(timeout)
+        return {"size": 1 << 30, "type": "file"}
+
+    def cat_file(self, path, start, end, *, timeout):
+        self.waits.append(timeout)
+        raise FSTimeoutError
+
+    def isdir(self, path, *, timeout):
+        self.waits.append(timeout)
+        raise FSTimeoutError
+
+
+class FSTimeoutError(Exception):
+    """As fsspec's."""
+
+
+def test_a_server_that_says_nothing_is_not_waited_for_without_end(monkeypatch):
+    from ruda.store import _remote_fsspec
+
+    system = Silent()
+    monkeypatch.setattr(_remote_fsspec, "file_system", lambda uri: system)
+    remote = _remote_fsspec.FsspecRemote(Uri("slow://b/m"))
+    with pytest.raises(FileAccessError, match="the server did not answer in time; try again"):
+        remote.fetch(0, 8 << 20)
+    with pytest.raises(FileAccessError, match="the server did not answer in time; try again"):
+        _remote_fsspec.listing(Uri("slow://b"))
+    assert system.waits == [60, 60 + 128, 60]
+
+
 STATES = [
     pytest.param(("gs", "gcs"), {"generation": "7"}, {"generation": "7"}, 1, id="gs"),
     pytest.param(("s3", "s3a"), {"ETag": "e", "VersionId": "v"}, {"version_id": "v"}, 1, id="s3"),
