@@ -26,6 +26,8 @@ class Context(QObject):
     """A tensor of the active document to be shown."""
     settings_changed = Signal()
     """A setting has another value."""
+    compare_wanted = Signal(int, int, object)
+    """Two documents are to be compared by value: left, right, and the ``CompareOptions``."""
     language_wanted = Signal()
     """The window is to be made anew in the language of the settings."""
     summary_changed = Signal()

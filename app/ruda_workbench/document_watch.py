@@ -20,8 +20,10 @@ from ruda.session import (
     JobFailure,
     SaveOptions,
     SavePlanPage,
+    SuggestLine,
     Target,
     TensorTable,
+    suggest_lines,
     tensor_table,
     tr,
     wanted_keys,
@@ -30,6 +32,9 @@ from ruda.store import DiffReport, TensorIndex
 from ruda_workbench.context import Context
 from ruda_workbench.qt_jobs import Latest
 from ruda_workbench.save_operations import AT_ONCE, plan_page, proposed_path
+
+MOST_SUGGESTED = 200_000
+"""Tensors up to which suggestions are looked for without being asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,8 @@ class DocumentWatch(QObject):
     """It has been compared with its target."""
     viewed = Signal()
     """What its recipe makes of it is known, or why it cannot be made."""
+    suggested = Signal()
+    """Steps that would let more of it load are known, or that there are none."""
 
     def __init__(self, context: Context, parent: QObject) -> None:
         super().__init__(parent)
@@ -74,6 +81,8 @@ class DocumentWatch(QObject):
         self._table_question = Latest(context.jobs, self)
         self._laying_question = Latest(context.jobs, self)
         self._view_question = Latest(context.jobs, self)
+        self._suggest_question = Latest(context.jobs, self)
+        self._suggestions: tuple[SuggestLine, ...] = ()
         context.changed.connect(self._changed)
 
     @property
@@ -104,6 +113,11 @@ class DocumentWatch(QObject):
         laid = self.laid
         return laid if laid is not None and laid.document is self._document else None
 
+    @property
+    def suggestions(self) -> tuple[SuggestLine, ...]:
+        """Steps that would let more of the document load, as it stands."""
+        return self._suggestions
+
     def start(self) -> None:
         """Look at the session for the first time."""
         self._changed(Changes.ALL)
@@ -119,6 +133,7 @@ class DocumentWatch(QObject):
         self._table_question.drop()
         self._laying_question.drop()
         self._view_question.drop()
+        self._suggest_question.drop()
 
     def _changed(self, changes: Changes) -> None:
         if not changes & ~(Changes.SAVED | Changes.DATASET | Changes.BATCH):
@@ -168,12 +183,36 @@ class DocumentWatch(QObject):
                 self.viewed.emit()
             else:
                 self._ask_view(laid)
+                self._ask_suggestions(laid)
 
         def failed(failure: JobFailure) -> None:
             done(Laid(document, None, None, None, None, None, None, failure.summary))
 
         self._view_question.drop()
+        self._suggest_question.drop()
         self._laying_question.ask(tr("Comparing {name}", name=document.name), work, done, failed)
+
+    def _ask_suggestions(self, laid: Laid) -> None:
+        """Look for steps that would let more load, unless the file is very large."""
+        report, document = laid.report, laid.document
+        derived = self._context.derived
+        if report is None or report.is_complete or len(document.index) > MOST_SUGGESTED:
+            self._suggestions = ()
+            self.suggested.emit()
+            return
+
+        def work(monitor: Monitor) -> tuple[SuggestLine, ...]:
+            return suggest_lines(derived.suggestions(document, monitor=monitor))
+
+        def done(lines: tuple[SuggestLine, ...]) -> None:
+            self._suggestions = lines
+            self.suggested.emit()
+
+        def failed(_: JobFailure) -> None:
+            done(())  # a recipe that cannot be used is said by the load diff
+
+        title = tr("Looking for suggestions")
+        self._suggest_question.ask(title, work, done, failed)
 
     def _ask_view(self, laid: Laid, *, planned: bool = False) -> None:
         derived = self._context.derived

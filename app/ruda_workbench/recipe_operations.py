@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ruda.errors import RudaError
-from ruda.session import Document, RuleDraft, later, rules_of, tr
+from ruda.session import Document, RuleDraft, SuggestLine, later, rules_of, tr
 from ruda.store import CastPolicy, CastScope, Hint, Recipe, adapter_names
 from ruda.tensor import DType
 from ruda_workbench.context import Context
@@ -75,6 +75,11 @@ def take_hint(context: Context, document: Document, hint: Hint) -> None:
         return
     recipe = document.recipe.with_rule(*rule)
     context.session.edit(document.id, tr("Rule {pattern}", pattern=rule[0]), recipe)
+
+
+def take_suggestion(context: Context, document: Document, line: SuggestLine) -> None:
+    """Add the step of a suggestion to the recipe."""
+    context.session.edit(document.id, line.title, line.step.on(document.recipe))
 
 
 def skip(context: Context, document: Document, keys: Sequence[str], *, on: bool) -> None:

@@ -11,11 +11,14 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from ruda.errors import RudaError
 from ruda.progress import Monitor
 from ruda.session import (
+    CompareOptions,
+    CompareSide,
     Document,
     JobFailure,
     SavedPage,
     SaveOptions,
     SavePlanPage,
+    SideView,
     command_text,
     convert_command,
     diff_command,
@@ -66,7 +69,31 @@ def proposed_path(document: Document) -> Path:
 
 def plan_page(document: Document, view: TensorIndex, options: SaveOptions) -> SavePlanPage:
     """What a save would do. Raises SaveError where no format can be told."""
-    return save_plan_page(plan_saving(view, options), document.index)
+    dropped = frozenset(options.drop_metadata)
+    return save_plan_page(plan_saving(view, options), document.index, dropped=dropped)
+
+
+def copy_save_command(context: Context, document: Document, options: SaveOptions) -> None:
+    """Put the command that writes the same bytes on the clipboard."""
+    try:
+        text = command_text(convert_command(document, options))
+    except RudaError as error:
+        context.notify("warning", tr("The command was not copied"), str(error))
+        return
+    QGuiApplication.clipboard().setText(text)
+    context.notify("done", tr("Command copied"), text)
+
+
+def diff_with_source(context: Context, document: Document, path: Path) -> None:
+    """Open a file that was saved, and lay it beside the one that it came from, value by value."""
+    through = SideView.FILE if document.recipe.is_identity else SideView.UNCAST
+    options = CompareOptions(any_dtype=True, left=CompareSide(through))
+
+    def done(saved: Document) -> None:
+        if document.id in _open_ids(context):
+            context.compare_wanted.emit(document.id, saved.id, options)
+
+    operations.open_document(context, path, show="compare", done=done)
 
 
 def save(
@@ -84,24 +111,26 @@ def save(
 
     def finished(result: SaveResult) -> None:
         page = saved_page(result)
+        place = result.path
         if context.session.active is not None and document.id in _open_ids(context):
             context.session.mark_saved(document.id)
         text = page.cast_text if page.casts.numel else ""
         kind = "warning" if page.casts.overflow else "done"
         if page.worst:
             text = "; ".join([text, *page.worst[:3]])
-        command = command_text(convert_command(document, options))
-        context.notify(
-            kind,
-            page.title,
-            text,
+        again = _same_file(options.path, document.path)
+        buttons = [
             (tr("Open it"), lambda: operations.open_document(context, options.path)),
             (tr("Show in folder"), lambda: show_folder(options.path)),
-            (tr("Copy command"), lambda: QGuiApplication.clipboard().setText(command)),
-        )
+            (tr("Copy command"), lambda: copy_save_command(context, document, options)),
+        ]
+        if not again:
+            compare = (tr("Diff with source"), lambda: diff_with_source(context, document, place))
+            buttons[1:1] = [compare]
+        context.notify(kind, page.title, text, *buttons)
         if done is not None:
             done(page)
-        if _same_file(options.path, document.path) and document.id in _open_ids(context):
+        if again and document.id in _open_ids(context):
             _open_again(context, document)
 
     def failed(failure: JobFailure) -> None:

@@ -151,7 +151,7 @@ def test_a_file_can_be_marked_for_transformers(
     sheet.path.setText(str(out))
     sheet._path_changed()
     assert "format=pt" in sheet.banner.text
-    sheet.mark.click()
+    sheet.metadata.pytorch.click()
     assert sheet.banner.text == ""
     sheet._save()
     settled()

@@ -12,16 +12,19 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLineEdit,
+    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
 
-from ruda.errors import RudaError
+from ruda.errors import RudaError, SettingError
 from ruda.progress import Monitor
-from ruda.session import Document, JobFailure, SaveOptions, SavePlanPage, size_text, tr
-from ruda.store import TensorIndex
+from ruda.session import Document, JobFailure, SaveOptions, SavePlanPage, counted, size_text, tr
+from ruda.store import Aliases, TensorIndex, parse_size
 from ruda_workbench import save_operations
 from ruda_workbench.context import Context
+from ruda_workbench.panels.metadata_editor import MetadataEditor
+from ruda_workbench.panels.shared_tensors import SharedTensors
 from ruda_workbench.qt_jobs import Latest
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Radius, Space, Type
@@ -30,7 +33,17 @@ from ruda_workbench.widgets.buttons import Segments, Switch, push_button
 from ruda_workbench.widgets.labels import Facts, label, set_role
 from ruda_workbench.widgets.painting import round_region
 
-FORMATS = (("safetensors", ".safetensors"), ("rudapack", ".bpk"))
+FORMATS = (
+    ("safetensors", ".safetensors", "safetensors"),
+    ("rudapack", ".bpk", "Rudapack"),
+    ("pytorch", ".pt", "PyTorch"),
+    ("numpy", ".npz", "NumPy"),
+)
+"""Formats with the suffix that is proposed, and their names."""
+SUFFIXES = {".pth": "pytorch", ".bin": "pytorch", ".ckpt": "pytorch", ".npy": "numpy"}
+"""Further suffixes of the formats."""
+PARTS = ("file", "metadata", "shared", "notes")
+BODY_HEIGHT = 210
 
 
 class SaveSheet(QDialog):
@@ -50,11 +63,14 @@ class SaveSheet(QDialog):
         self.setModal(True)
         self.setWindowFlag(Qt.WindowType.FramelessWindowHint)
         self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
-        self.setMinimumWidth(640)
+        self.setMinimumWidth(720)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._build()
+        self.metadata.begin(dict(view.metadata))
         self.path.setText(str(save_operations.proposed_path(document)))
         self._path_changed()
+
+    # Building
 
     def _build(self) -> None:
         outer = QVBoxLayout(self)
@@ -68,6 +84,24 @@ class SaveSheet(QDialog):
         column.addWidget(label(tr("Save converted"), font=text_font(Type.TITLE, bold=True)))
         self._what = label(role="dim", wrap=True)
         column.addWidget(self._what)
+        column.addLayout(self._path_row())
+        column.addLayout(self._choices())
+        self.parts = Segments(tuple((name, "") for name in PARTS), "save.parts")
+        self.parts.chosen.connect(self._part_chosen)
+        row = QHBoxLayout()
+        row.addWidget(self.parts)
+        row.addStretch(1)
+        column.addLayout(row)
+        column.addWidget(self._body())
+        self.banner = Banner("save.banner")
+        column.addWidget(self.banner)
+        self.replace = Switch(tr("Replace the file that is there"), "save.replace")
+        self.replace.toggled.connect(self._refresh)
+        column.addWidget(self.replace)
+        column.addStretch(1)
+        column.addLayout(self._foot())
+
+    def _path_row(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(Space.S)
         self.path = QLineEdit()
@@ -76,50 +110,70 @@ class SaveSheet(QDialog):
         browse = push_button(tr("Choose…"), "save.browse")
         row.addWidget(self.path, 1)
         row.addWidget(browse)
-        column.addLayout(row)
-        second = QHBoxLayout()
-        second.setSpacing(Space.M)
-        self.formats = Segments(
-            (("safetensors", "safetensors"), ("rudapack", "Rudapack")), "save.format"
-        )
+        browse.clicked.connect(self._browse)
+        self.path.textEdited.connect(self._path_changed)
+        return row
+
+    def _choices(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(Space.M)
+        self.formats = Segments([(n, title) for n, _, title in FORMATS], "save.format")
+        self.formats.chosen.connect(self._format_chosen)
+        self.shards = QLineEdit()
+        self.shards.setObjectName("save.shards")
+        self.shards.setAccessibleName(tr("Size of each file of a set"))
+        self.shards.setPlaceholderText(tr("one file"))
+        self.shards.setToolTip(tr("A size such as 5GB spreads the tensors over several files"))
+        self.shards.setFixedWidth(104)
+        self.shards.editingFinished.connect(self._refresh)
         self.verify = Switch(tr("Verify after writing"), "save.verify")
         self.verify.setToolTip(tr("Read the new file back and compare every tensor"))
         self.verify.setChecked(self._context.storage.settings.verify_saved)
-        self.mark = Switch(tr("Mark as PyTorch"), "save.mark")
-        self.mark.setToolTip(tr("Write the metadata entry format=pt, which transformers asks for"))
-        second.addWidget(self.formats)
-        second.addWidget(self.verify)
-        second.addWidget(self.mark)
-        second.addStretch(1)
-        column.addLayout(second)
+        row.addWidget(self.formats)
+        self._shard_words = label(tr("Files of at most"), role="dim")
+        row.addWidget(self._shard_words)
+        row.addWidget(self.shards)
+        row.addStretch(1)
+        row.addWidget(self.verify)
+        return row
+
+    def _body(self) -> QFrame:
         card = QFrame()
         card.setProperty("surface", "card")
         inner = QVBoxLayout(card)
         inner.setContentsMargins(Space.M, Space.M, Space.M, Space.M)
+        self._pages = QStackedWidget()
+        self._pages.setFixedHeight(BODY_HEIGHT)
+        facts = QWidget()
+        column = QVBoxLayout(facts)
+        column.setContentsMargins(0, 0, 0, 0)
         self._facts = Facts(key_width=130)
-        inner.addWidget(self._facts)
-        column.addWidget(card)
-        self.banner = Banner("save.banner")
-        column.addWidget(self.banner)
-        self.replace = Switch(tr("Replace the file that is there"), "save.replace")
-        column.addWidget(self.replace)
+        column.addWidget(self._facts)
         column.addStretch(1)
-        column.addLayout(self._foot())
-        browse.clicked.connect(self._browse)
-        self.path.textEdited.connect(self._path_changed)
-        self.formats.chosen.connect(self._format_chosen)
-        self.replace.toggled.connect(self._refresh)
-        self.mark.toggled.connect(self._refresh)
+        self.metadata = MetadataEditor()
+        self.metadata.changed.connect(self._refresh)
+        self.shared = SharedTensors()
+        self.shared.changed.connect(self._refresh)
+        self._notes = label(wrap=True)
+        self._notes.setObjectName("save.notes")
+        self._notes.setAlignment(Qt.AlignmentFlag.AlignTop)
+        for page in (facts, self.metadata, self.shared, self._notes):
+            self._pages.addWidget(page)
+        inner.addWidget(self._pages)
+        return card
 
     def _foot(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(Space.S)
-        row.addStretch(1)
+        copy = push_button(tr("Copy command"), "save.command")
         cancel = push_button(tr("Cancel"), "save.cancel")
         self.save_button = push_button(tr("Save"), "save.save", primary=True)
         self.save_button.setDefault(True)
+        copy.clicked.connect(self._copy)
         cancel.clicked.connect(self.reject)
         self.save_button.clicked.connect(self._save)
+        row.addWidget(copy)
+        row.addStretch(1)
         row.addWidget(cancel)
         row.addWidget(self.save_button)
         return row
@@ -136,15 +190,29 @@ class SaveSheet(QDialog):
         if event.button() == Qt.MouseButton.LeftButton and handle is not None:
             handle.startSystemMove()
 
+    # What is chosen
+
     @property
     def options(self) -> SaveOptions:
-        """What is chosen now."""
+        """What is chosen now. Raises SettingError for a size of shards that is none."""
+        size = self.shards.text().strip()
+        sharded = bool(size) and self.formats.value == "safetensors"
         return SaveOptions(
             Path(self.path.text()).expanduser(),
-            metadata=(("format", "pt"),) if self.mark.isChecked() else (),
+            metadata=self.metadata.changes,
+            drop_metadata=self.metadata.dropped,
             overwrite=self.replace.isChecked(),
             verify=self.verify.isChecked(),
+            shard_size=parse_size(size) if sharded else None,
+            aliases=self._aliases(),
+            owners=self.shared.owners,
         )
+
+    def _aliases(self) -> Aliases | None:
+        chosen = self.shared.aliases
+        if chosen is None and self.formats.value == "numpy" and self.shared.has_groups:
+            return Aliases.FULL  # it can neither share nor note
+        return chosen
 
     @property
     def page(self) -> SavePlanPage | None:
@@ -153,41 +221,51 @@ class SaveSheet(QDialog):
 
     def _path_changed(self) -> None:
         suffix = Path(self.path.text()).suffix.lower()
-        for name, known in FORMATS:
-            if suffix == known:
+        for name, known, _ in FORMATS:
+            if suffix == known or SUFFIXES.get(suffix) == name:
                 self.formats.choose(name)
         self.replace.setChecked(False)
         self._refresh()
 
     def _format_chosen(self, name: str) -> None:
-        self.path.setText(str(Path(self.path.text()).with_suffix(dict(FORMATS)[name])))
+        suffix = next(known for each, known, _ in FORMATS if each == name)
+        self.path.setText(str(Path(self.path.text()).with_suffix(suffix)))
         self._path_changed()
+
+    def _part_chosen(self, name: str) -> None:
+        self._pages.setCurrentIndex(PARTS.index(name))
 
     def _browse(self) -> None:
         found, _ = QFileDialog.getSaveFileName(
             self,
             tr("Save converted"),
             self.path.text(),
-            tr("Weights (*.safetensors *.bpk)"),
+            tr("Weights (*.safetensors *.bpk *.pt *.npz)"),
             options=QFileDialog.Option.DontConfirmOverwrite,
         )
         if found:
             self.path.setText(found)
             self._path_changed()
 
+    # The plan
+
     def _refresh(self) -> None:
-        path = Path(self.path.text()).expanduser()
-        exists = path.is_file()
+        exists = Path(self.path.text()).expanduser().is_file()
         self.replace.setVisible(exists)
         safe = self.formats.value == "safetensors"
-        self.mark.setVisible(safe and "format" not in self._document.index.metadata)
-        if not safe:
-            self.mark.setChecked(False)
-        steps = self._document.recipe.is_identity
-        self._what.setText(
-            f"{self._document.name}, {tr('as it is') if steps else tr('after its recipe')}"
-        )
-        document, view, options = self._document, self._view, self.options
+        self.shards.setVisible(safe)
+        self._shard_words.setVisible(safe)
+        plain = self._document.recipe.is_identity
+        how = tr("as it is") if plain else tr("after its recipe")
+        self._what.setText(f"{self._document.name}, {how}")
+        try:
+            options = self.options
+        except SettingError as error:
+            set_role(self.shards, "invalid", True)
+            self._show_plan(None, str(error))
+            return
+        set_role(self.shards, "invalid", False)
+        document, view = self._document, self._view
         if len(view) <= save_operations.AT_ONCE:
             try:
                 self._show_plan(save_operations.plan_page(document, view, options), "")
@@ -210,9 +288,9 @@ class SaveSheet(QDialog):
 
     def _show_plan(self, page: SavePlanPage | None, problem: str) -> None:
         self._page = page
-        exists = self.options.path.is_file()
+        exists = Path(self.path.text()).expanduser().is_file()
         if page is not None:
-            self._facts.show_facts(_facts(page))
+            self._show_page(page)
             if exists and not self.replace.isChecked():
                 problem = tr("The file is there already. Allow replacing it, or take another name.")
             elif page.blockers:
@@ -220,8 +298,34 @@ class SaveSheet(QDialog):
         warning = page.warnings[0] if page is not None and page.warnings else ""
         text = problem or warning
         self.banner.show_text("error" if problem else "warning", text[:1].upper() + text[1:])
-        set_role(self.path, "invalid", bool(problem) and not exists)
+        set_role(self.path, "invalid", bool(problem) and not exists and page is not None)
         self.save_button.setEnabled(not problem)
+
+    def _show_page(self, page: SavePlanPage) -> None:
+        self._facts.show_facts(_facts(page))
+        self.metadata.show_lines(page.metadata)
+        self.shared.show_groups(page.shared)
+        notes = (*page.blockers, *page.warnings, *page.notes)
+        self._notes.setText("\n".join(f"• {note}" for note in notes))
+        titles = (
+            tr("File"),
+            tr("Metadata ({count})", count=len(page.metadata)),
+            tr("Shared tensors ({count})", count=len(page.shared)),
+            tr("Notes ({count})", count=len(notes)),
+        )
+        for name, title in zip(PARTS, titles, strict=True):
+            self.parts.set_text(name, title)
+            self.parts.button(name).setAccessibleName(title)
+        self.parts.button("shared").setVisible(bool(page.shared))
+        self.parts.button("notes").setVisible(bool(notes))
+
+    def _copy(self) -> None:
+        try:
+            options = self.options
+        except SettingError as error:
+            self.banner.show_text("error", str(error))
+            return
+        save_operations.copy_save_command(self._context, self._document, options)
 
     def _save(self) -> None:
         options = self.options
@@ -233,12 +337,18 @@ class SaveSheet(QDialog):
 def _facts(page: SavePlanPage) -> tuple[tuple[str, str], ...]:
     before = ", ".join(share.text for share in page.dtypes_before)
     after = ", ".join(share.text for share in page.dtypes_after)
+    size = f"{size_text(page.size_after)}, {page.format}"
+    if page.files > 1:
+        size += tr(", {files} with their index", files=counted(page.files, "file"))
     facts = [
         (tr("tensors before"), before),
         (tr("tensors after"), after),
-        (tr("file"), f"{size_text(page.size_after)}, {page.format}"),
+        (tr("file"), size),
         (tr("memory"), tr("{peak} at most while writing", peak=size_text(page.peak))),
     ]
     if page.left_out:
-        facts.append((tr("left out"), str(page.left_out)))
+        facts.append((tr("left out"), counted(page.left_out, "tensor")))
+    struck = [line.key for line in page.metadata if line.state in ("removed", "lost")]
+    if struck:
+        facts.append((tr("metadata left out"), ", ".join(struck)))
     return tuple(facts)

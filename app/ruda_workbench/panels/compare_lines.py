@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -23,7 +24,11 @@ from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.buttons import StatusChip, Switch
 from ruda_workbench.widgets.data_table import DataTable
 from ruda_workbench.widgets.fields import FilterField
+from ruda_workbench.widgets.overview_strip import OverviewStrip
 
+OVERVIEW = tuple(MARKS[status] for status in Likeness)
+"""Colours of the strip: the first, of tensors that are the same, is not marked."""
+RANKS = np.arange(len(OVERVIEW), dtype=np.int64)
 AT_ONCE = 20_000
 """Rows up to which a page is made without a job."""
 
@@ -78,8 +83,9 @@ class CompareLinesPanel(QWidget):
     def _card(self) -> QFrame:
         card = QFrame()
         card.setProperty("surface", "card")
-        inner = QVBoxLayout(card)
+        inner = QHBoxLayout(card)
         inner.setContentsMargins(1, 1, 1, 1)
+        inner.setSpacing(0)
         self.table = DataTable("compare.table", tr("Comparison"))
         self.table.setMinimumHeight(120)
         self.model = CompareTableModel()
@@ -91,7 +97,10 @@ class CompareLinesPanel(QWidget):
         self.model.sort_asked.connect(self._sorted)
         self.table.fold_asked.connect(self._toggle_line)
         self.table.row_shown.connect(self._row_shown)
-        inner.addWidget(self.table)
+        self.overview = OverviewStrip("compare.overview", self.table, OVERVIEW)
+        self.overview.row_asked.connect(self.table.select_row)
+        inner.addWidget(self.table, 1)
+        inner.addWidget(self.overview)
         return card
 
     @property
@@ -113,6 +122,7 @@ class CompareLinesPanel(QWidget):
         if table is None:
             self._question.drop()
             self.model.show_page(None)
+            self.overview.show_ranks(RANKS[:0], "")
             for chip in self.chips.values():
                 chip.set_count(0)
             self.selected.emit(())
@@ -178,6 +188,8 @@ class CompareLinesPanel(QWidget):
         else:
             self.table.empty_text = tr("Neither side has a tensor.")
         self.model.show_page(page, self._opened)
+        words = ", ".join(f"{likeness_look(s).word} {n}" for s, n in page.counts if n)
+        self.overview.show_ranks(RANKS[page.lines.table.statuses[page.lines.heads]], words)
         row = None if kept is None else page.lines.position_of(kept.rows[0].key)
         if row is not None or kept is None:
             self.table.select_row(0 if row is None else row)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
@@ -23,7 +24,11 @@ from ruda_workbench.widgets.buttons import StatusChip, Switch
 from ruda_workbench.widgets.coverage import CoverageCard
 from ruda_workbench.widgets.data_table import DataTable
 from ruda_workbench.widgets.fields import FilterField
+from ruda_workbench.widgets.overview_strip import OverviewStrip
 
+OVERVIEW = ("applied", "skipped", "unused", "missing", "error")
+"""Statuses by how much they want to be looked at; the first is not marked."""
+RANKS = np.array([OVERVIEW.index(status.value) for status in Status], dtype=np.int64)
 AT_ONCE = 20_000
 """Rows up to which a page is made without a job."""
 
@@ -89,8 +94,9 @@ class LoadDiffPanel(QWidget):
         card = QFrame()
         card.setProperty("surface", "card")
         card.setMinimumHeight(140)
-        inner = QVBoxLayout(card)
+        inner = QHBoxLayout(card)
         inner.setContentsMargins(1, 1, 1, 1)
+        inner.setSpacing(0)
         self.table = DataTable("diff.table", tr("Load diff"))
         self.model = DiffTableModel()
         self.model.setParent(self)
@@ -99,7 +105,10 @@ class LoadDiffPanel(QWidget):
         self.table.row_shown.connect(self._row_shown)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.table.customContextMenuRequested.connect(self._menu)
-        inner.addWidget(self.table)
+        self.overview = OverviewStrip("diff.overview", self.table, OVERVIEW)
+        self.overview.row_asked.connect(self._go_to_row)
+        inner.addWidget(self.table, 1)
+        inner.addWidget(self.overview)
         return card
 
     # Showing
@@ -113,7 +122,7 @@ class LoadDiffPanel(QWidget):
         """Forget the opened lines of another document."""
         self._opened = frozenset()
         self.model.show_page(None)
-        self.rules.show_hints(())
+        self.rules.show_suggestions(())
         self.rules.refresh()
 
     def refresh(self) -> None:
@@ -125,6 +134,7 @@ class LoadDiffPanel(QWidget):
         report, rows = laid.report, laid.rows
         if report is None or rows is None:
             self.model.show_page(None)
+            self.overview.show_ranks(RANKS[:0], "")
             self.coverage.hide()
             self.table.empty_text = laid.problem
             self.banner.show_text("error", laid.problem if laid.document.target else "")
@@ -187,11 +197,19 @@ class LoadDiffPanel(QWidget):
             self.chips[chip.status].set_count(chip.count)
         laid = self._watch.laid
         hints = () if laid is None or laid.report is None else laid.report.hints
-        self.rules.show_hints(hints)
         self._show_banner(page, bool(hints))
         self.table.empty_text = self._empty(page)
         self.model.show_page(page, self._opened)
+        self._show_overview(page)
         self._keep_row(kept)
+
+    def _show_overview(self, page: DiffPage) -> None:
+        words = ", ".join(f"{c.word} {c.count}" for c in page.chips if c.count and c.shown)
+        self.overview.show_ranks(RANKS[page.lines.status_codes], words)
+
+    def _go_to_row(self, row: int) -> None:
+        self.table.select_row(row)
+        self.table.setFocus()
 
     def _show_banner(self, page: DiffPage, has_hint: bool) -> None:
         banner = page.banner

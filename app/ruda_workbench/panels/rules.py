@@ -15,11 +15,21 @@ from PySide6.QtWidgets import (
 )
 
 from ruda.progress import SILENT, Monitor
-from ruda.session import RuleDraft, RulesPage, drafts_of, rules_page, tr
-from ruda.store import Hint
+from ruda.session import (
+    JobFailure,
+    RuleDraft,
+    RulesPage,
+    SuggestLine,
+    SuggestPreview,
+    drafts_of,
+    rules_page,
+    suggest_preview,
+    tr,
+)
 from ruda_workbench import operations
 from ruda_workbench import recipe_operations as edits
 from ruda_workbench.context import Context
+from ruda_workbench.dialogs.suggest_preview import SuggestPreviewWindow
 from ruda_workbench.document_watch import DocumentWatch
 from ruda_workbench.item_models.change_table import ChangeTableModel
 from ruda_workbench.qt_jobs import Latest
@@ -29,10 +39,12 @@ from ruda_workbench.widgets.buttons import Picker, icon_button, push_button
 from ruda_workbench.widgets.data_table import DataTable
 from ruda_workbench.widgets.labels import ElidedLabel, hairline, label
 from ruda_workbench.widgets.rule_row import RuleRow
+from ruda_workbench.widgets.suggestion_row import SuggestionRow
 
 AT_ONCE = 5_000
 """Keys up to which the effect of the rules is worked out without a job."""
 OPEN_HEIGHT = 272
+MOST_SUGGESTIONS = 3
 COMMIT_AFTER = 900
 """Milliseconds without a key after which what was typed becomes an edit."""
 
@@ -48,13 +60,14 @@ class RulesCard(QFrame):
         self._watch = watch
         self._question = Latest(context.jobs, self)
         self._rows: list[RuleRow] = []
-        self._hints: tuple[Hint, ...] = ()
+        self._suggestions: tuple[SuggestLine, ...] = ()
         self._commit_timer = QTimer(self)
         self._commit_timer.setSingleShot(True)
         self._commit_timer.setInterval(COMMIT_AFTER)
         self._commit_timer.timeout.connect(self.commit)
         self._page: RulesPage | None = None
         self._build()
+        watch.suggested.connect(self._suggested)
         self.set_open(on=False)
 
     # Building
@@ -187,37 +200,31 @@ class RulesCard(QFrame):
             self._show_drafts(drafts)
         self.preview()
 
-    def show_hints(self, hints: tuple[Hint, ...]) -> None:
+    def show_suggestions(self, lines: tuple[SuggestLine, ...]) -> None:
         """Offer what would let more tensors load."""
-        if hints == self._hints:
+        if lines == self._suggestions:
             return
-        self._hints = hints
+        self._suggestions = lines
         while self._hint_rows.count():
             item = self._hint_rows.takeAt(0)
             widget = None if item is None else item.widget()
             if widget is not None:
                 widget.hide()
                 widget.deleteLater()
-        for place, hint in enumerate(hints[:3]):
-            self._hint_rows.addWidget(self._hint_row(place, hint))
+        for place, line in enumerate(lines[:MOST_SUGGESTIONS]):
+            row = SuggestionRow(place, line)
+            row.preview_asked.connect(self._preview_suggestion)
+            row.taken.connect(self._suggestion_taken)
+            self._hint_rows.addWidget(row)
         self.updateGeometry()
 
-    def _hint_row(self, place: int, hint: Hint) -> QWidget:
-        row = QWidget()
-        inner = QHBoxLayout(row)
-        inner.setContentsMargins(32, 0, 0, 0)
-        inner.setSpacing(Space.S)
-        action = hint.action
-        inner.addWidget(label(tr("Suggestion"), role="missing"))
-        text = ElidedLabel(f"{action[:1].upper()}{action[1:]}")
-        text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        inner.addWidget(text, 1)
-        inner.addWidget(label(tr("{matches} matches", matches=hint.matches), role="dim"))
-        add = push_button(tr("Add"), f"rules.hint.{place}", link=True)
-        add.setProperty("hint", place)
-        add.clicked.connect(self._hint_taken)
-        inner.addWidget(add)
-        return row
+    def _suggested(self) -> None:
+        self.show_suggestions(self._watch.suggestions)
+
+    @property
+    def suggestions(self) -> tuple[SuggestLine, ...]:
+        """What is offered."""
+        return self._suggestions
 
     @property
     def drafts(self) -> tuple[RuleDraft, ...]:
@@ -336,10 +343,28 @@ class RulesCard(QFrame):
         if document is not None:
             edits.choose_layout(self._context, document, layout)
 
-    def _hint_taken(self) -> None:
-        document, sender = self._watch.document, self.sender()
-        if document is not None and sender is not None:
-            edits.take_hint(self._context, document, self._hints[int(sender.property("hint"))])
+    def _suggestion_taken(self, line: SuggestLine) -> None:
+        document = self._watch.document
+        if document is not None:
+            edits.take_suggestion(self._context, document, line)
+
+    def _preview_suggestion(self, line: SuggestLine) -> None:
+        laid = self._watch.current
+        if laid is None or laid.target is None or laid.report is None:
+            return
+        window = SuggestPreviewWindow(line, self.window())
+        window.taken.connect(self._suggestion_taken)
+        document, target, report = laid.document, laid.target, laid.report
+        question = Latest(self._context.jobs, window)
+
+        def work(monitor: Monitor) -> SuggestPreview:
+            return suggest_preview(document, target, line, report, monitor=monitor)
+
+        def failed(failure: JobFailure) -> None:
+            window.show_problem(failure.summary)
+
+        question.ask(tr("Trying a suggestion"), work, window.show_preview, failed)
+        window.show()
 
     def _toggled(self) -> None:
         self.set_open(on=not self.is_open)

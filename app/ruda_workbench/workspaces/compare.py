@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -9,7 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from ruda.session import CompareOptions, Document, JobNews, later, tr
-from ruda_workbench import compare_operations, operations
+from ruda.store import write_comparison
+from ruda_workbench import compare_operations, operations, report_operations
 from ruda_workbench.action_book import Action
 from ruda_workbench.compare_watch import CompareWatch
 from ruda_workbench.context import Context
@@ -90,6 +92,7 @@ class CompareWorkspace(Workspace):
         self.watch.compared.connect(self._compared)
         self.watch.waiting.connect(self._waiting)
         self.context.jobs.news.connect(self._news)
+        self.context.compare_wanted.connect(self.compare)
 
     # The contract
 
@@ -154,12 +157,12 @@ class CompareWorkspace(Workspace):
 
     # Gestures
 
-    def compare(self, left: int, right: int, options: CompareOptions | None = None) -> None:
-        """Put two documents beside each other and come to the front."""
+    def compare(self, left: int, right: int, options: CompareOptions) -> None:
+        """Put two documents beside each other, compare their values, and come to the front."""
         self.watch.choose(0, left)
         self.watch.choose(1, right)
-        if options is not None:
-            self.watch.ask_with(options)
+        self.watch.ask_with(options)
+        self.watch.want_values()
         self.context.workspace_wanted.emit("compare")
 
     def copy_command(self) -> None:
@@ -191,12 +194,13 @@ class CompareWorkspace(Workspace):
         table = self.watch.table
         if table is None:
             return
-        start = self.context.folder / "comparison.html"
-        found, _ = QFileDialog.getSaveFileName(
-            self, tr("Export the comparison"), str(start), compare_operations.REPORTS
+        report_operations.ask_and_export(
+            self.context,
+            self,
+            tr("Export the comparison"),
+            "comparison.html",
+            partial(write_comparison, table.report),
         )
-        if found:
-            compare_operations.export(self.context, table, Path(found))
 
     def _opened(self, document: Document) -> None:
         self.watch.fill(document.id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,8 +27,8 @@ from ruda.session import (
     steps_text,
     tr,
 )
-from ruda.store import DiffRow, TensorSnapshot, available_formats
-from ruda_workbench import operations, save_operations
+from ruda.store import DiffRow, TensorSnapshot, available_formats, write_diff
+from ruda_workbench import operations, report_operations, save_operations
 from ruda_workbench.action_book import Action
 from ruda_workbench.context import Context
 from ruda_workbench.dialogs.save_sheet import SaveSheet
@@ -40,7 +41,7 @@ from ruda_workbench.panels.tensors import TensorsPanel
 from ruda_workbench.panels.title import FILE_TARGET, TitleRow
 from ruda_workbench.panels.welcome import WelcomePanel
 from ruda_workbench.tokens import Space
-from ruda_workbench.widgets.buttons import Segments
+from ruda_workbench.widgets.buttons import Segments, push_button
 from ruda_workbench.workspaces.workspace import Workspace
 
 _FORMATS = {each.name: each.title for each in available_formats()}
@@ -96,6 +97,9 @@ class WeightsWorkspace(Workspace):
         self.views = Segments([(v, tr(text)) for v, text in VIEWS], "weights.views")
         row.addWidget(self.views)
         row.addStretch(1)
+        self.export = push_button(tr("Export…"), "weights.export")
+        self.export.setToolTip(tr("Write the load diff as HTML, Markdown, CSV or JSON"))
+        row.addWidget(self.export)
         column.addLayout(row)
         self.tensors = TensorsPanel(self.context)
         self.diff = LoadDiffPanel(self.context, self.watch)
@@ -115,6 +119,7 @@ class WeightsWorkspace(Workspace):
         self.title.part_picked.connect(self.take_part)
         self.title.command_asked.connect(self.copy_command)
         self.title.save_asked.connect(self.ask_save)
+        self.export.clicked.connect(self.ask_export)
         self.views.chosen.connect(self.show_view)
         self.chooser.picked.connect(self.choose_target)
         self.tensors.selected.connect(self._keys_selected)
@@ -208,6 +213,7 @@ class WeightsWorkspace(Workspace):
         if name == "diff" and (document is None or document.target is None):
             panel = self.chooser
         self._view_pages.setCurrentWidget(panel)
+        self.export.setVisible(panel is self.diff)
         self._select_again()
 
     def reveal(self, key: str) -> None:
@@ -245,6 +251,16 @@ class WeightsWorkspace(Workspace):
         """Copy the command that does the same."""
         if self.watch.document is not None:
             save_operations.copy_command(self.context, self.watch.document)
+
+    def ask_export(self) -> None:
+        """Ask where the report of the load diff goes and write it."""
+        laid = self.watch.laid
+        if laid is None or laid.report is None:
+            return
+        name = f"{laid.document.path.stem}-load-diff.html"
+        write = partial(write_diff, laid.report)
+        title = tr("Export the load diff")
+        report_operations.ask_and_export(self.context, self, title, name, write)
 
     def ask_save(self) -> None:
         """Open the save sheet."""
@@ -407,6 +423,15 @@ def _save(workspace: WeightsWorkspace) -> None:
     workspace.ask_save()
 
 
+def _export(workspace: WeightsWorkspace) -> None:
+    workspace.ask_export()
+
+
+def _has_report(workspace: WeightsWorkspace) -> bool:
+    laid = workspace.watch.laid
+    return laid is not None and laid.report is not None
+
+
 def _add_rule(workspace: WeightsWorkspace) -> None:
     workspace.show_view("diff")
     workspace.diff.rules.add_rule()
@@ -451,6 +476,16 @@ WeightsWorkspace.ACTIONS = (
         keys="Ctrl+S",
         available=_can_save,
         words=later("export write"),
+    ),
+    Action(
+        "weights.export",
+        later("Export the load diff…"),
+        _export,
+        later("Weights"),
+        icon="export",
+        keys="Ctrl+Shift+E",
+        available=_has_report,
+        words=later("report html csv json markdown"),
     ),
     Action(
         "weights.add-rule",

@@ -50,6 +50,7 @@ from ruda.session.pages.inspector import (
 )
 from ruda.session.pages.item import ItemPage, Score, item_page
 from ruda.session.pages.jobs import JobLine, job_line, job_lines, rate_text
+from ruda.session.pages.metadata import MetadataLine, metadata_lines
 from ruda.session.pages.query import Query, QueryProblem
 from ruda.session.pages.rules import (
     ChangeLine,
@@ -81,6 +82,12 @@ from ruda.session.pages.save import (
     saved_page,
 )
 from ruda.session.pages.status import StatusLook, is_problem, status_look
+from ruda.session.pages.suggest import (
+    SuggestLine,
+    SuggestPreview,
+    suggest_lines,
+    suggest_preview,
+)
 from ruda.session.pages.tensors import SortKey as SortKey
 from ruda.session.pages.tensors import TensorPage, TensorRow, TensorTable, tensor_page, tensor_table
 from ruda.session.parts import open_part, parts_of
@@ -180,6 +187,7 @@ __all__ = [
     "LANGUAGES",
     "LayerLine",
     "LoadedModel",
+    "MetadataLine",
     "OpenDataset",
     "Prediction",
     "Query",
@@ -208,6 +216,8 @@ __all__ = [
     "SideView",
     "StateFile",
     "StatusLook",
+    "SuggestLine",
+    "SuggestPreview",
     "Target",
     "TargetChoice",
     "TargetState",
@@ -254,6 +264,7 @@ __all__ = [
     "likeness_look",
     "listed",
     "load_model",
+    "metadata_lines",
     "mistakes_page",
     "number_text",
     "open_part",
@@ -288,6 +299,8 @@ __all__ = [
     "status_look",
     "step_lines",
     "steps_text",
+    "suggest_lines",
+    "suggest_preview",
     "target_of_state",
     "tensor_page",
     "tensor_table",

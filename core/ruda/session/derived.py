@@ -17,10 +17,10 @@ from ruda.progress import SILENT, Monitor
 from ruda.session.document import Document, TargetChoice
 from ruda.session.pages.diff_lines import DiffTable
 from ruda.session.targets import Target, resolve_target
-from ruda.store import convert, diff
+from ruda.store import convert, diff, suggest
 
 if TYPE_CHECKING:
-    from ruda.store import DiffReport, TensorIndex
+    from ruda.store import DiffReport, SuggestReport, TensorIndex
 
 T = TypeVar("T")
 KEPT = 16
@@ -59,6 +59,19 @@ class Derived:
         report = self.report(document, monitor=monitor)
         make = DiffTable.of(report).prepared
         return self._once("diff table", id(report), report, lambda: make(monitor))
+
+    def suggestions(self, document: Document, *, monitor: Monitor = SILENT) -> SuggestReport:
+        """Steps that would let more of the document load. Raises as ``report``."""
+        if document.target is None:
+            raise RecipeError(f"{document.name}: choose a target to compare with")
+        target = self.target(document.target, monitor=monitor)
+
+        def make() -> SuggestReport:
+            return suggest(
+                document.index, target.expectation, recipe=document.recipe, monitor=monitor
+            )
+
+        return self._once("suggest", _identity(document, target), (document, target), make)
 
     def view(self, document: Document, *, monitor: Monitor = SILENT) -> TensorIndex:
         """The document after its recipe: snapshots under their new keys.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         adapter_names,
     )
     from ruda.store.adapted import read_with_counts
-    from ruda.store.aliases import Aliases
+    from ruda.store.aliases import Aliases, alias_groups
     from ruda.store.applying import apply
     from ruda.store.arch_file import (
         arch_from_json,
@@ -201,6 +201,7 @@ __all__ = [
     "TreeNode",
     "Verdict",
     "adapter_names",
+    "alias_groups",
     "alternative_key",
     "alternative_keys",
     "apply",
@@ -279,7 +280,7 @@ __getattr__, __dir__ = lazy_door(
             "adapter_names",
         ),
         "adapted": ("read_with_counts",),
-        "aliases": ("Aliases",),
+        "aliases": ("Aliases", "alias_groups"),
         "applying": ("apply",),
         "arch_file": (
             "arch_from_json",

@@ -1,7 +1,16 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from ruda.session import SaveOptions, can_write, plan_saving, save_plan_page, saved_page
+from ruda.session import (
+    SaveOptions,
+    can_write,
+    metadata_lines,
+    plan_saving,
+    save_plan_page,
+    saved_page,
+)
 from ruda.store import CastPolicy, Recipe, convert, open_store, write
 from ruda.tensor import DType
 
@@ -85,3 +94,21 @@ WRITABLE = [
 @pytest.mark.parametrize(("name", "expected"), WRITABLE)
 def test_formats_that_can_be_written(name, expected):
     assert can_write(name) is expected
+
+
+@pytest.mark.parametrize("name", ["x.safetensors", "x.bpk", "x.pt", "x.npz"])
+def test_metadata_is_kept_or_said_to_be_lost(tmp_path, name):
+    source = index_of(tensor("a", (3,)))
+    plan = plan_saving(source, SaveOptions(tmp_path / name, metadata=(("author", "me"),)))
+    source = replace(source, metadata={"author": "me"})
+    state = save_plan_page(plan, source).metadata[0].state
+    dropped = any("not carried over" in str(problem) for problem in plan.warnings)
+    assert state == ("lost" if dropped else "kept")
+
+
+def test_metadata_says_what_becomes_of_every_entry():
+    source = {"kept": "1", "changed": "1", "removed": "1", "lost": "1"}
+    written = {"kept": "1", "changed": "2", "added": "1"}
+    lines = metadata_lines(source, written, frozenset({"removed"}))
+    assert {line.key: line.state for line in lines} == {key: key for key in (*source, "added")}
+    assert [line.is_own for line in lines] == [True] * 4 + [False]

@@ -73,8 +73,10 @@ class DiffPage:
 
     def next_problem(self, position: int, step: int = 1) -> int | None:
         """Row of the next (or with step -1 the previous) problem; None when there is no other."""
-        places = range(position + step, len(self.lines) if step > 0 else -1, step)
-        return next((i for i in places if is_problem(self.lines.statuses[i])), None)
+        problems = [code for code, status in enumerate(Status) if is_problem(status)]
+        places = np.flatnonzero(np.isin(self.lines.status_codes, problems))
+        found = places[places > position] if step > 0 else places[places < position][::-1]
+        return int(found[0]) if found.size else None
 
 
 def diff_page(

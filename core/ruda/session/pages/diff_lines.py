@@ -185,11 +185,19 @@ class DiffLines(Sequence[DiffLine]):
         return bool((self.codes < 0).any())
 
     @cached_property
+    def status_codes(self) -> Vector:
+        """Position of every line's status among the statuses, without making the lines."""
+        heads = self.codes.copy()
+        closed = heads < 0
+        heads[closed] = self.groups.members[self.groups.starts[-1 - heads[closed]]]
+        found: Vector = self.table.statuses[heads]
+        return found
+
+    @cached_property
     def statuses(self) -> tuple[Status, ...]:
         """Status of every line, without making the lines."""
-        heads = [c if c >= 0 else int(self.groups.of(-1 - c)[0]) for c in self.codes.tolist()]
         order = tuple(Status)
-        return tuple(order[code] for code in self.table.statuses[heads].tolist())
+        return tuple(order[code] for code in self.status_codes.tolist())
 
     def position_of(self, key: str) -> int | None:
         """Line that shows a tensor, by its key on either side; its own before its family's."""

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ruda.session.language import tr
+from ruda.session.pages.metadata import MetadataLine, metadata_lines
 from ruda.session.wording import counted, shapes_text, size_text
-from ruda.store import fold
+from ruda.store import alias_groups, fold
 from ruda.tensor import CastCounts
 
 if TYPE_CHECKING:
     from ruda.store import SavePlan, SaveResult, TensorIndex, TensorSnapshot
+
+
+HOLD_METADATA = frozenset({"safetensors", "rudapack"})
+"""Formats that have a place for metadata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,12 @@ class SavePlanPage:
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
     """What was inferred or decided on the way, in sentences."""
+    metadata: tuple[MetadataLine, ...]
+    """Entries of the new file and of the source, each with what becomes of it."""
+    shared: tuple[tuple[str, ...], ...]
+    """Keys that stand for one tensor, the owner first."""
+    files: int
+    """Files that are written: shards and their index, or one."""
     summary: str
     """``18 tensors · 1.20 MB → 0.60 MB · needs 2.10 MB of memory``."""
 
@@ -87,8 +98,13 @@ class SavedPage:
     """Names of files of an earlier set that still lie beside the new one."""
 
 
-def save_plan_page(plan: SavePlan, source: TensorIndex) -> SavePlanPage:
-    """The plan of saving what a recipe made of ``source``. Reads nothing."""
+def save_plan_page(
+    plan: SavePlan, source: TensorIndex, *, dropped: frozenset[str] = frozenset()
+) -> SavePlanPage:
+    """The plan of saving what a recipe made of ``source``. Reads nothing.
+
+    ``dropped`` names entries of metadata that a person struck out.
+    """
     view = plan.index
     before = sum(snapshot.nbytes for snapshot in source.values())
     known = set(source.notes)
@@ -107,7 +123,23 @@ def save_plan_page(plan: SavePlan, source: TensorIndex) -> SavePlanPage:
         blockers=tuple(str(problem) for problem in plan.blockers),
         warnings=tuple(str(problem) for problem in plan.warnings),
         notes=tuple(note for note in view.notes if note not in known),
+        metadata=metadata_lines(source.metadata, _written(plan), dropped),
+        shared=_shared(plan),
+        files=len(plan.parts) + 1 if plan.parts else 1,
         summary=f"{counted(len(view), 'tensor')} · {sizes} · {peak}",
+    )
+
+
+def _written(plan: SavePlan) -> Mapping[str, str]:
+    """The metadata that the new file will have: none where the format has no place for it."""
+    return plan.metadata if plan.format in HOLD_METADATA else {}
+
+
+def _shared(plan: SavePlan) -> tuple[tuple[str, ...], ...]:
+    """Keys that stand for one tensor, the owner of the plan first."""
+    owners = set(plan.aliases.values())
+    return tuple(
+        tuple(sorted(keys, key=lambda key: key not in owners)) for keys in alias_groups(plan.index)
     )
 
 
