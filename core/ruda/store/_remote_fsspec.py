@@ -7,6 +7,7 @@ whether the file is still the same.
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -56,7 +57,7 @@ class FsspecRemote:
                 start=offset,
                 end=offset + count,
                 **self._more,
-                **_patience(self._system, count),
+                **_patience(self._system.cat_file, count),
             )
         except FileNotFoundError as error:
             raise FileAccessError(
@@ -85,7 +86,7 @@ class FsspecRemote:
     def _about(self) -> Mapping[str, Any]:
         if not _COMMIT.search(self._path):  # what is said of a commit stays true
             self._system.invalidate_cache(self._path)
-        about: Mapping[str, Any] = self._system.info(self._path, **_patience(self._system))
+        about: Mapping[str, Any] = self._system.info(self._path, **_patience(self._system.info))
         return about
 
 
@@ -98,9 +99,9 @@ def listing(uri: Uri) -> dict[str, bool]:
     try:
         path = system._strip_protocol(uri.text)
         system.invalidate_cache(path)
-        if not system.isdir(path, **_patience(system)):
+        if not system.isdir(path, **_patience(system.isdir)):
             return {}
-        found = system.ls(path, detail=True, **_patience(system))
+        found = system.ls(path, detail=True, **_patience(system.ls))
     except Exception as error:
         raise failure(uri, error) from error
     named = ((str(each["name"]).rstrip("/"), each.get("type") == "file") for each in found)
@@ -133,12 +134,12 @@ _STATES = {"generation", "version_id"}
 _COMMIT = re.compile(r"@[0-9a-f]{40}/")
 
 
-def _patience(system: Any, count: int = 0) -> dict[str, float]:
+def _patience(method: Any, count: int = 0) -> dict[str, float]:
     """How long an answer of so many bytes is waited for, where fsspec does the waiting.
 
     Some clients try again and again without an end when a server says nothing.
     """
-    if not getattr(system, "async_impl", False):
+    if not inspect.iscoroutinefunction(getattr(method, "__wrapped__", None)):
         return {}
     return {"timeout": PATIENCE_SECONDS + count / SLOWEST}
 
