@@ -34,6 +34,7 @@ FREE_TEXTS = {
     "English",
     "Deutsch",
     "PyTorch",
+    "NumPy",
 }
 """Names, and what is the same in every language."""
 NO_TEXT = {
