@@ -33,6 +33,10 @@ FEW_PROBED = 32
 MANY_VARIABLE = 12
 """Parts without fixed length in a row that take exponential time without any nesting."""
 
+MANY_TIMES = 48
+"""Least repeats of a group with a choice in it that are refused without a try: from one character
+to the next the time may grow by so large a factor that no try can be stopped in time."""
+
 FREE_STEPS = 200_000
 """Ways to match one key, at most, that are not worth a try: about a millisecond."""
 
@@ -219,8 +223,11 @@ def is_risky(pattern: str) -> bool:
     return _shape_of(pattern)[0]
 
 
-def _shape_of(pattern: str) -> tuple[bool, int]:
-    """Whether a repeated group holds a repeat or a choice; how many parts have no fixed length."""
+def _shape_of(pattern: str, step: str | None = None) -> tuple[bool, int]:
+    """Whether a repeated group holds a repeat or a choice; how many parts leave a choice.
+
+    Raises RecipeError for such a group that is repeated very many times.
+    """
     opened: list[bool] = []  # per open group: does it hold a repeat or a choice?
     nested = False
     variable = 0
@@ -243,18 +250,34 @@ def _shape_of(pattern: str) -> tuple[bool, int]:
             if pattern.startswith("(?", at):
                 at += 1  # this mark makes nothing optional
         elif here == "|":
+            variable += 1
             opened = [True] * len(opened)
         elif here == ")" and opened:
             held = opened.pop()
-            nested = nested or (held and _REPEAT.match(pattern, at + 1) is not None)
+            follows = _REPEAT.match(pattern, at + 1) if held else None
+            nested = nested or follows is not None
+            if follows is not None and _times(follows[0]) > MANY_TIMES:
+                raise RecipeError(
+                    f"the pattern {pattern!r} takes too long: it repeats a group that holds a "
+                    f"choice {_times(follows[0])} times, which lets it try exponentially many ways",
+                    step=step,
+                    position=at + 1,
+                )
         elif repeat is not None:
             variable += 1
             opened = [True] * len(opened)
             at = repeat.end() - 1
         elif here == "?":
             variable += 1
+            opened = [True] * len(opened)
         at += 1
     return nested, variable
+
+
+def _times(repeat: str) -> int:
+    """The least number of times that a repeat asks for: 200 for ``{200}`` and ``{200,}``."""
+    counted = _COUNTED.match(repeat)
+    return 0 if counted is None else int(counted[1])
 
 
 def guard(pattern: str, keys: Iterable[str], step: str | None = None) -> None:
@@ -265,7 +288,7 @@ def guard(pattern: str, keys: Iterable[str], step: str | None = None) -> None:
     numbers only, the longest is tried. Free where keys are short and the pattern is plain.
     Raises RecipeError when one try, all tries together, or all keys would take too long.
     """
-    nested, variable = _shape_of(pattern)
+    nested, variable = _shape_of(pattern, step)
     keys = list(keys)
     longest = max(map(len, keys), default=0)
     if not nested and comb(longest + variable, variable + 1) <= FREE_STEPS:
@@ -298,7 +321,7 @@ def _least_width(pattern: str) -> int:
 
 def _ends(length: int, *, every: bool) -> Iterator[int]:
     """Lengths of the starts that are tried, up to the whole; exponential time needs every one."""
-    end = min(4, length)
+    end = min(1 if every else 4, length)
     while end < length:
         yield end
         end += 1 if every else 1 + end // 8
