@@ -20,6 +20,7 @@ from ruda.store.keras import KerasToRuda, without_width
 from ruda.store.naming import recognised, recognised_inside, title_of
 from ruda.store.recipe import Recipe
 from ruda.store.remap import RemapRule, compact_indices
+from ruda.store.special import CONV1D_NAMES
 from ruda.store.suggest_board import Board, Entry, wants_of, watched
 from ruda.store.suggest_pairs import Pair, pairs_of
 from ruda.store.suggest_prefixes import take_groups, take_prefixes, take_wrappers
@@ -156,7 +157,8 @@ class _Outcome:
             without = replace(hypothesis, adapter=None).board(entries, params)
             plain = without.with_names(self.board.names)
             gain = covered - plain.covered
-            found.append(_adapter(hypothesis.adapter, gain, proven=self.board.proven))
+            step = _adapter(hypothesis.adapter, gain, proven=self.board.proven)
+            found.append(_doubted(step, entries))
         if not self.is_complete:
             found += _swapped(self.board)
         return tuple(found)
@@ -317,6 +319,19 @@ def _compaction(gain: int) -> Suggestion:
     text = "the numbers of the source have gaps, those of the target have none"
     verdict = Verdict.CERTAIN if gain > 1 else Verdict.LIKELY
     return Suggestion(SuggestKind.INDEX, verdict, gain, text)
+
+
+def _doubted(step: Suggestion, entries: tuple[Entry, ...]) -> Suggestion:
+    """The step about an adapter; no more than likely where names are those of ``Conv1D``.
+
+    Their weights lie as Ruda's do: an adapter that turns them fits the shapes of other layers.
+    """
+    names = {entry.key.rpartition(".")[0].rpartition(".")[2] for entry in entries}
+    conv = sorted(names & (CONV1D_NAMES - {"c_proj"}))
+    if step.adapter not in ("pytorch-to-ruda", "ruda-to-pytorch") or not conv:
+        return step
+    text = f"{step.evidence}; but {conv[0]} is a Conv1D in GPT-2, which this adapter turns wrongly"
+    return replace(step, verdict=Verdict.LIKELY, evidence=text)
 
 
 def _adapter(name: str, gain: int, *, proven: bool) -> Suggestion:

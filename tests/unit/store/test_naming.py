@@ -486,3 +486,16 @@ def test_a_conversion_guesses_no_kinds_that_the_table_knows(name: str) -> None:
     assert norms <= kept
     linear = {e.key for e in model_for(name).walk() if e.containers[-1] == "Struct:Linear"}
     assert linear.isdisjoint(kept)
+
+
+def test_names_of_conv1d_make_a_guess_no_more_than_likely() -> None:
+    """Without the embeddings of places no family is recognised; shapes alone would turn c_fc."""
+    model = model_for("hf-gpt2")
+    source = file_for("hf-gpt2", model)
+    part = TensorIndex.of([each for key, each in source.items() if "wpe" not in key], format="x")
+    assert recognised(frozenset(part)) == ()
+    report = suggest(part, model)
+    (adapter,) = (step for step in report.suggestions if step.adapter is not None)
+    assert (adapter.adapter, adapter.verdict.value) == ("pytorch-to-ruda", "likely")
+    assert "c_attn is a Conv1D in GPT-2, which this adapter turns wrongly" in adapter.evidence
+    assert report.to_recipe().adapt == ()
