@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -232,9 +233,9 @@ class Tensor(Operators, Elementwise, Shaping, Indexing, Reducing, Ordering, Line
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
         """``ruda.tensor.xp``. Raises SettingError for a version of the standard that it is not."""
-        from ruda.tensor import xp
-
-        return xp.namespace(api_version)
+        # By name: the namespace is made of tensors, so importing it here would be a circle.
+        found: ModuleType = import_module("ruda.tensor.xp").namespace(api_version)
+        return found
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """(1, 0): main memory, as DLPack numbers it."""
