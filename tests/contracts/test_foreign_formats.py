@@ -5,9 +5,11 @@ import numpy as np
 
 from ruda.store.formats.gguf import GgufFormat
 from ruda.store.formats.hdf5 import Hdf5Format
+from ruda.store.formats.keras_archive import KerasFormat
 from ruda.store.formats.onnx import OnnxFormat
 from ruda.tensor import DType
 from ruda.testing import FormatContract
+from ruda.testing.file_bytes import archive_bytes
 from ruda.testing.foreign_bytes import GGUF_NUMBERS, ONNX_NUMBERS, gguf_bytes, onnx_bytes
 
 
@@ -101,3 +103,52 @@ class TestChunkedHdf5(Hdf5Contract):
 
     test_reading_a_tensor_reads_its_bytes_once = None  # its bytes are not those of the file
     test_opening_reads_no_values = None
+
+
+class GrowingHdf5(Hdf5Contract):
+    """Chunks of a new file; the list that they are in follows from how many axes have no limit."""
+
+    free = 0
+
+    def build(self, arrays):
+        with h5py.File("f", "w", driver="core", backing_store=False, libver="latest") as file:
+            for key, array in arrays.items():
+                plain = not array.size or array.ndim < self.free
+                limits = [None] * self.free + [n + 3 for n in array.shape[self.free :]]
+                options = {} if plain or not array.ndim else {"maxshape": limits, "chunks": True}
+                file.create_dataset(key, data=array, **options)
+            file.flush()
+            return file.id.get_file_image()
+
+    test_reading_a_tensor_reads_its_bytes_once = None  # lists of chunks are read, too
+    test_opening_reads_no_values = None  # a chunk can be smaller than what a header is read in
+
+
+class TestFixedHdf5(GrowingHdf5):
+    free = 0
+
+
+class TestExtensibleHdf5(GrowingHdf5):
+    free = 1
+
+
+class TestTreeHdf5(GrowingHdf5):
+    free = 2
+
+
+class TestKeras(Hdf5Contract):
+    model_format = KerasFormat()
+
+    def build(self, arrays):
+        about = {"metadata.json": b'{"keras_version": "3.8.0"}', "config.json": b"{}"}
+        return archive_bytes({**about, "model.weights.h5": h5(arrays)})
+
+
+class TestDeflatedKeras(Hdf5Contract):
+    model_format = KerasFormat()
+
+    def build(self, arrays):
+        members = {"config.json": b"{}", "model.weights.h5": h5(arrays)}
+        return archive_bytes(members, deflate=True)
+
+    test_a_file_cut_while_it_is_open_is_refused = None  # its weights were unpacked before

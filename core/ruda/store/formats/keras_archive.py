@@ -55,7 +55,8 @@ class KerasFormat:
         if member is None:
             held = ", ".join(sorted(archive.members))[:200]
             raise UnsupportedContentError(f"has no {WEIGHTS} in it, only {held}")
-        metadata, snapshots, notes = read_hdf5(_reader(archive, member), monitor)
+        reader = _reader(archive, member)
+        metadata, snapshots, notes = read_hdf5(reader, monitor)
         if CONFIG in archive.members:
             notes.append(f"{CONFIG} describes the layers; it is not read, as it can hold code")
         return TensorIndex.of(
@@ -64,7 +65,7 @@ class KerasFormat:
             path=file.path,
             metadata=MappingProxyType({**_about(archive), **metadata}),
             notes=tuple(notes),
-            closers=(file.close,),
+            closers=(file.close, reader.file.close),
         )
 
 
