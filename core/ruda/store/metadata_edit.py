@@ -174,6 +174,7 @@ def _difference(old: bytes, new: bytes) -> tuple[int, int]:
 
 
 def _write_in_place(target: Path, offset: int, piece: bytes, before: bytes) -> None:
+    after = "the file is unchanged"
     try:
         with open(target, "rb+", buffering=0) as file:
             file.seek(offset)
@@ -182,10 +183,13 @@ def _write_in_place(target: Path, offset: int, piece: bytes, before: bytes) -> N
                 file.seek(offset)
                 file.write(before[:taken])
                 raise OSError(errno.EIO, f"the disk took {taken} of {len(piece)} bytes")
+            after = "the file has the old metadata or the new one, so open it again and look"
             os.fsync(file.fileno())
     except OSError as error:
         raise SaveError(
-            f"the header cannot be written: {error.strerror or error}", stage="write", path=target
+            f"the header cannot be written: {error.strerror or error}; {after}",
+            stage="write",
+            path=target,
         ) from error
 
 

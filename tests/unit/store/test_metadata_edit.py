@@ -1,5 +1,6 @@
 """Editing metadata: in place where that is safe, by a copy where not, tensors never touched."""
 
+import errno
 import json
 import os
 
@@ -149,3 +150,17 @@ def test_edits_are_those_of_a_dict(tmp_path_factory, first, edits, tensors):
             pairs = enumerate(zip(old, new, strict=True))
             changed = [n // SECTOR_BYTES for n, (a, b) in pairs if a != b]
             assert len(set(changed)) <= 1
+
+
+def test_a_disk_that_fails_behind_the_write_leaves_a_doubt(path, monkeypatch):
+    _, values = facts(path)
+
+    def refuse(handle):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(SaveError, match=r"Input/output error; the file has the old metadata or th"):
+        edit_metadata(path, {"step": "11"})
+    about, after = facts(path)
+    assert about["step"] in ("10", "11")
+    assert after == values
