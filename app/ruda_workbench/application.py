@@ -128,7 +128,7 @@ def settle(window: MainWindow, *, limit: int = SETTLE_LIMIT) -> None:
 
 def let_go(window: MainWindow) -> None:
     """Close a window and destroy it now, in Qt's order, not in that of Python's collector."""
-    window.close()
+    window.close_now()
     window.deleteLater()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 

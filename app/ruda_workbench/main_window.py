@@ -31,13 +31,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ruda.session import Changes, JobNews, tr
+from ruda.session import Changes, JobNews, listed, tr
 from ruda_workbench import operations, settings_operations
 from ruda_workbench.action_book import Action, ActionBook
 from ruda_workbench.actions import CONTEXT_ACTIONS, WINDOW_ACTIONS
 from ruda_workbench.context import Context
 from ruda_workbench.dialogs.about_window import AboutWindow
 from ruda_workbench.dialogs.help_window import HelpWindow
+from ruda_workbench.dialogs.quit_sheet import QuitSheet
 from ruda_workbench.dialogs.settings_window import SettingsWindow
 from ruda_workbench.icons import icon
 from ruda_workbench.item_models.command_list import Entry, find, find_keys
@@ -80,6 +81,7 @@ class MainWindow(QMainWindow):
         self._current = ""
         self._inspector_wanted = True
         self._released = False
+        self._asked = False
         self._keep = QTimer(self)
         self._keep.setSingleShot(True)
         self._keep.setInterval(RECOVERY_DELAY)
@@ -532,8 +534,36 @@ class MainWindow(QMainWindow):
         self.context.setParent(None)
         self._released = True
 
+    def close_now(self) -> bool:
+        """Close without asking."""
+        self._asked = True
+        return self.close()
+
+    def _reasons_to_stay(self) -> tuple[str, ...]:
+        """What closing would stop or lose; a session that is restored keeps its recipes."""
+        context = self.context
+        saves = [job.title for job in context.jobs.running if job.lane == "write"]
+        reasons = [tr("{title}: it would be stopped, the old file stays.", title=t) for t in saves]
+        if not context.storage.settings.restore_session:
+            names = [document.name for document in context.session.dirty]
+            if names:
+                reasons.append(tr("Not saved: the recipe of {names}.", names=listed(names)))
+        return tuple(reasons)
+
+    def _ask_to_quit(self, reasons: tuple[str, ...]) -> None:
+        if self.findChild(QuitSheet) is not None:
+            return
+        sheet = QuitSheet(reasons, self)
+        sheet.accepted.connect(self.close_now)
+        sheet.open()
+
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Keep the session, stop the jobs, close the files."""
+        """Keep the session, stop the jobs, close the files; ask first where something is lost."""
+        reasons = () if self._asked or self._released else self._reasons_to_stay()
+        if reasons:
+            event.ignore()
+            self._ask_to_quit(reasons)
+            return
         self._keep.stop()
         if self._released:
             event.accept()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ruda.errors import RudaError
 from ruda.session import Document, RuleDraft, SuggestLine, later, rules_of, tr
-from ruda.store import CastPolicy, CastScope, Hint, Recipe, adapter_names
+from ruda.store import CastPolicy, CastScope, Decision, Hint, Recipe, adapter_names
 from ruda.tensor import DType
 from ruda_workbench.context import Context
 
@@ -88,6 +88,12 @@ def skip(context: Context, document: Document, keys: Sequence[str], *, on: bool)
     made = recipe.with_skip(*keys) if on else recipe.without_decision(*keys)
     word = tr("Leave out") if on else tr("Take in")
     context.session.edit(document.id, f"{word} {keys[0]}", made)
+
+
+def decide(context: Context, document: Document, title: str, decisions: Sequence[Decision]) -> None:
+    """Decide on single tensors, as one step; other decisions about them are replaced."""
+    recipe = document.recipe.with_decision(*decisions)
+    context.session.edit(document.id, title, recipe)
 
 
 def choose_cast(

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
 
 from ruda.store import TensorIndex, TensorSnapshot, save
-from ruda_workbench.application import build_window, settle
+from ruda_workbench.application import build_window, let_go, settle
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.storage import Storage
 from ruda_workbench.workspaces.weights import WeightsWorkspace
@@ -27,9 +26,7 @@ def window(qapp: QApplication, storage: Storage) -> Iterator[MainWindow]:
     made = build_window(qapp, storage, theme="light")
     made.show()
     yield made
-    made.close()
-    made.deleteLater()
-    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    let_go(made)
 
 
 @pytest.fixture

@@ -125,7 +125,7 @@ def test_a_session_is_not_restored_against_the_setting(
 ) -> None:
     edit(window, make_file(SHAPES))
     storage.change(restore_session=False)
-    window.close()
+    window.close_now()
     second = again(qapp, storage)
     assert second.context.session.documents == ()
     let_go(second)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from ruda.progress import SILENT, Monitor
-from ruda.session import DiffLine, DiffPage, Query, RuleDraft, diff_page, status_look, tr
-from ruda.store import Status
+from ruda.session import DiffLine, DiffPage, Fit, Query, RuleDraft, diff_page, fits, status_look, tr
+from ruda.store import Decision, DiffRow, Status
 from ruda_workbench import recipe_operations as edits
 from ruda_workbench.context import Context
 from ruda_workbench.document_watch import DocumentWatch
@@ -105,6 +105,7 @@ class LoadDiffPanel(QWidget):
         self.table.row_shown.connect(self._row_shown)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.table.customContextMenuRequested.connect(self._menu)
+        self.table.installEventFilter(self)
         self.overview = OverviewStrip("diff.overview", self.table, OVERVIEW)
         self.overview.row_asked.connect(self._go_to_row)
         inner.addWidget(self.table, 1)
@@ -158,6 +159,18 @@ class LoadDiffPanel(QWidget):
             self._show(work(SILENT))
         else:
             self._question.ask(tr("Searching"), work, self._show)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Space leaves the row out or takes it in; the menu key opens its menu."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            shift = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+            if event.key() == Qt.Key.Key_Space and not event.modifiers():
+                self.toggle_skip()
+                return True
+            if event.key() == Qt.Key.Key_Menu or (shift and event.key() == Qt.Key.Key_F10):
+                self.open_row_menu()
+                return True
+        return super().eventFilter(watched, event)
 
     def leave(self) -> None:
         """Drop the question that is open, and keep what was typed."""
@@ -300,12 +313,55 @@ class LoadDiffPanel(QWidget):
             self._menu_entry(
                 menu, tr("Strip “{first}.” from every key", first=first), ("strip", (first,))
             )
+        self._fit_entries(menu, line)
+        decided = {decision.key for decision in document.recipe.decide} - set(skipped)
+        if decided & set(keys):
+            self._menu_entry(menu, tr("Take the decision back"), ("take", tuple(keys)))
         quick = self.page is not None and self.page.total <= AT_ONCE
         for near in line.nearest if quick else ():
             text = tr("Rename {key} to {target_key}", key=near.key, target_key=line.target_key)
             self._menu_entry(menu, text, ("rename", (near.key, line.target_key or "")))
         menu.triggered.connect(self._menu_chosen)
         menu.popup(self.table.viewport().mapToGlobal(at))
+
+    def _fit_entries(self, menu: QMenu, line: DiffLine) -> None:
+        """Offer decisions that would make the tensors of a line fit the model's shapes."""
+        if line.status is not Status.ERROR:
+            return
+        for fit in _fits_of(line.rows[0]):
+            self._menu_entry(menu, fit.title, ("fit", (fit.title,)))
+
+    def _decide(self, title: str) -> None:
+        """Take the fit of this title for every tensor of the line that has it."""
+        line = self.model.line(self.table.currentIndex().row())
+        document = self._watch.document
+        if line is None or document is None:
+            return
+        chosen = next(fit for fit in _fits_of(line.rows[0]) if fit.title == title)
+        decisions: list[Decision] = []
+        for row in line.rows:
+            alike = [fit for fit in _fits_of(row) if fit.kind == chosen.kind]
+            exact = [fit for fit in alike if fit.title == title] or alike
+            if exact and row.target_key is not None:
+                decisions += exact[0].decisions(row.target_key)
+        if decisions:
+            edits.decide(self._context, document, title, decisions)
+
+    def toggle_skip(self) -> None:
+        """Leave the tensors of the current row out, or take them in again."""
+        line = self.model.line(self.table.currentIndex().row())
+        document = self._watch.document
+        if line is None or document is None or line.source_key is None:
+            return
+        keys = tuple(row.target_key or row.renamed_key or "" for row in line.rows)
+        skipped = document.recipe.skipped_keys
+        edits.skip(self._context, document, keys, on=not all(key in skipped for key in keys))
+
+    def open_row_menu(self) -> None:
+        """Open the menu of the current row, for the keyboard."""
+        index = self.table.currentIndex()
+        if index.isValid():
+            self._menu(self.table.visualRect(index).center())
 
     @staticmethod
     def _menu_entry(menu: QMenu, text: str, what: tuple[str, tuple[str, ...]]) -> None:
@@ -319,6 +375,8 @@ class LoadDiffPanel(QWidget):
         what, keys = action.data()
         if what == "copy":
             QGuiApplication.clipboard().setText(keys[0])
+        elif what == "fit":
+            self._decide(keys[0])
         elif what in ("skip", "take"):
             edits.skip(self._context, document, keys, on=what == "skip")
         elif what == "strip":
@@ -326,3 +384,11 @@ class LoadDiffPanel(QWidget):
         else:
             draft = RuleDraft(f"^{re.escape(keys[0])}$", keys[1].replace("$", "$$"))
             self.rules.add_draft(draft)
+
+
+def _fits_of(row: DiffRow) -> tuple[Fit, ...]:
+    """Ways to bring the tensor of a row to the shape that the model wants."""
+    found = row.adapted if row.adapted is not None else row.source
+    if found is None or row.target is None:
+        return ()
+    return fits(found.shape, row.target.shape)

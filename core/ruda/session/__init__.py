@@ -38,6 +38,7 @@ from ruda.session.pages.diff import (
     diff_summary,
 )
 from ruda.session.pages.diff_lines import DiffLine, DiffLines, DiffTable, diff_lines
+from ruda.session.pages.fitting import Fit, fits
 from ruda.session.pages.history import HistoryLine, history_lines
 from ruda.session.pages.inspector import (
     Fact,
@@ -172,6 +173,7 @@ __all__ = [
     "DocumentState",
     "Evaluation",
     "Fact",
+    "Fit",
     "HistogramView",
     "History",
     "HistoryLine",
@@ -252,6 +254,7 @@ __all__ = [
     "edit_only",
     "evaluate",
     "families_of",
+    "fits",
     "history_lines",
     "inspect_command",
     "inspector_page",
