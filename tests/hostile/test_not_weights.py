@@ -1,6 +1,7 @@
 """Files that are something else, and the sentence that says what."""
 
 import gzip
+import lzma
 import pickle
 
 import pytest
@@ -110,3 +111,31 @@ CASES = [
 @pytest.mark.parametrize(("raw", "kind", "text"), CASES)
 def test_it_is_refused(raw, kind, text, refused):
     assert refused(raw, ".safetensors") == (kind, text)
+
+
+LFS = "is a Git LFS pointer, not the weights; fetch them with `git lfs pull`"
+HASH = b"oid sha256:" + b"a" * 64
+WRAPPED = {
+    "LZ4": (b"\x04\x22\x4d\x18" + bytes(20), "compressed with LZ4; unpack it first (`unlz4`)"),
+    "old LZ4": (b"\x02\x21\x4c\x18" + bytes(20), "compressed with LZ4; unpack it first (`unlz4`)"),
+    "lzip": (b"LZIP\x01" + bytes(20), "compressed with lzip; unpack it first (`lzip -d`)"),
+    "compress": (b"\x1f\x9d\x90" + bytes(20), "compressed with compress; unpack it first"),
+    "LZMA": (lzma.compress(b"weights", lzma.FORMAT_ALONE), "compressed with LZMA; unpack it first"),
+    "LFS, DOS": (b"version https://git-lfs.github.com/spec/v1\r\n" + HASH + b"\r\n", LFS),
+    "LFS, BOM": (b"\xef\xbb\xbfversion https://git-lfs.github.com/spec/v1\n" + HASH, LFS),
+    "LFS, first": (b"version https://hawser.github.com/spec/v1\n" + HASH, LFS),
+    "annex": (b"/annex/objects/SHA256E-s123--abc.bin\n", "is a git-annex pointer"),
+    "JSON": (b'{"message": "Not Found"}', 'is a text file that begins with \'{"message"'),
+    "JSON list": (b" [1, 2]", "is a text file that begins with ' [1, 2]'"),
+    "XML without head": (b"<Error/>", "is a text file that begins with '<Error/>'"),
+    "script": (b"#!/bin/sh\n", "is a text file that begins with '#!/bin/sh"),
+}
+
+
+@pytest.mark.parametrize("suffix", [".safetensors", ".pt", ".bin", ".bpk", ".h5", ".npz", ".gguf"])
+@pytest.mark.parametrize("name", WRAPPED)
+def test_it_is_named_whatever_the_file_is_called(name, suffix, refused):
+    raw, words = WRAPPED[name]
+    kind, text = refused(raw, suffix)
+    assert kind is UnknownFormatError
+    assert words in text

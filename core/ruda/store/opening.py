@@ -222,7 +222,9 @@ def _choose(head: bytes, path: Place, file: ByteFile) -> ModelFormat:
     if what is not None:
         raise UnknownFormatError(what, path=path)
     named = next((each for each in formats if path.suffix.lower() in each.suffixes), None)
-    if _is_text(head) and (named is None or named.name != _PYTORCH):
+    if _is_text(head) and (
+        named is None or named.name != _PYTORCH or head.lstrip()[:1] in _NO_PICKLE
+    ):
         raise UnknownFormatError(
             f"is a text file that begins with {head[:40].decode()!r}, not the weights", path=path
         )
@@ -242,16 +244,28 @@ def _is_text(head: bytes) -> bool:
     return all(32 <= byte < 127 or byte in b"\t\r\n" for byte in head[:256])
 
 
+_NO_PICKLE = (b"{", b"[", b"<", b"#")
+"""No text pickle begins with these; an error message of a server or a script may."""
+
+_LFS = "is a Git LFS pointer, not the weights; fetch them with `git lfs pull`"
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (b"version https://git-lfs", _LFS),
+    (b"\xef\xbb\xbfversion https://git-lfs", _LFS),
+    (b"version https://hawser.github.com", _LFS),
     (
-        b"version https://git-lfs",
-        "is a Git LFS pointer, not the weights; fetch them with `git lfs pull`",
+        b"/annex/objects/",
+        "is a git-annex pointer, not the weights; fetch them with `git annex get`",
     ),
     (b"PK\x05\x06", "is a zip archive with nothing in it; the save never finished, get it again"),
     (b"\x1f\x8b", "is compressed with gzip; unpack it first (`gunzip`)"),
     (b"\x28\xb5\x2f\xfd", "is compressed with Zstandard; unpack it first (`unzstd`)"),
     (b"\xfd7zXZ\x00", "is compressed with xz; unpack it first (`unxz`)"),
     (b"BZh", "is compressed with bzip2; unpack it first (`bunzip2`)"),
+    (b"\x04\x22\x4d\x18", "is compressed with LZ4; unpack it first (`unlz4`)"),
+    (b"\x02\x21\x4c\x18", "is compressed with LZ4; unpack it first (`unlz4`)"),
+    (b"LZIP", "is compressed with lzip; unpack it first (`lzip -d`)"),
+    (b"\x1f\x9d", "is compressed with compress; unpack it first (`uncompress`)"),
+    (b"]\x00\x00", "is compressed with LZMA; unpack it first (`unlzma`)"),
     (b"7z\xbc\xaf\x27\x1c", "is a 7z archive; unpack it first"),
     (b"Rar!", "is a RAR archive; unpack it first"),
     (b"%PDF", "is a PDF document, not a weight file"),
