@@ -5,29 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ruda.errors import RudaError
-from ruda.session import Document, RuleDraft, SuggestLine, later, rules_of, tr
-from ruda.store import CastPolicy, CastScope, Decision, Hint, Recipe, adapter_names
+from ruda.session import (
+    SEVERAL,
+    Document,
+    RuleDraft,
+    SuggestLine,
+    later,
+    layout_of,
+    layout_title,
+    preset_offers,
+    rules_of,
+    tr,
+)
+from ruda.store import CastPolicy, CastScope, Decision, Hint
 from ruda.tensor import DType
 from ruda_workbench.context import Context
-
-LAYOUTS: tuple[tuple[str, str], ...] = (
-    ("", later("As it is")),
-    ("pytorch-to-ruda", later("PyTorch → Ruda")),
-    ("ruda-to-pytorch", later("Ruda → PyTorch")),
-)
-"""Adapters as the layout picker offers them."""
-
-PRESETS: tuple[tuple[str, str, str], ...] = (
-    (later("Strip module. (DataParallel)"), r"^module\.", ""),
-    (later("Strip _orig_mod. (compile)"), r"^_orig_mod\.", ""),
-    (later("Strip model. (Lightning)"), r"^model\.", ""),
-    (later("Strip base_model.model. (PEFT)"), r"^base_model\.model\.", ""),
-    (later("Strip _fsdp_wrapped_module. (FSDP)"), r"_fsdp_wrapped_module\.", ""),
-    (later("Strip state_dict."), r"^state_dict\.", ""),
-    (later("Norms: weight → gamma"), r"((?:bn|norm)\d*)\.weight$", "${1}.gamma"),
-    (later("Norms: bias → beta"), r"((?:bn|norm)\d*)\.bias$", "${1}.beta"),
-)
-"""Remap rules that are often needed: title, pattern, replacement."""
 
 CASTS: tuple[tuple[str, str], ...] = (
     ("", later("Keep types")),
@@ -37,21 +29,12 @@ CASTS: tuple[tuple[str, str], ...] = (
 )
 
 
-def layout_of(recipe: Recipe) -> str:
-    """Name of the recipe's adapter, or nothing; ``other`` for what the picker cannot say."""
-    if not recipe.adapt:
-        return ""
-    first = recipe.adapt[0]
-    known = isinstance(first, str) and first in {name for name, _ in LAYOUTS}
-    return str(first) if known and len(recipe.adapt) == 1 else "other"
-
-
 def choose_layout(context: Context, document: Document, layout: str) -> None:
     """Adapt with this adapter, or with none."""
-    if layout == layout_of(document.recipe) or (layout and layout not in adapter_names()):
+    if layout in (layout_of(document.recipe), SEVERAL):
         return
     recipe = document.recipe.with_adapt(*([layout] if layout else []))
-    context.session.edit(document.id, tr("Layout {name}", name=layout or tr("as it is")), recipe)
+    context.session.edit(document.id, tr("Layout {name}", name=layout_title(layout)), recipe)
 
 
 def change_rules(
@@ -80,6 +63,19 @@ def take_hint(context: Context, document: Document, hint: Hint) -> None:
 def take_suggestion(context: Context, document: Document, line: SuggestLine) -> None:
     """Add the step of a suggestion to the recipe."""
     context.session.edit(document.id, line.title, line.step.on(document.recipe))
+
+
+def take_preset(context: Context, document: Document, name: str) -> str:
+    """Add the steps of a preset as one edit; the sentence of a refusal, or nothing."""
+    offer = next(each for each in preset_offers() if each.name == name)
+    try:
+        recipe = offer.preset.on(document.recipe)
+    except RudaError as error:
+        return str(error)
+    if recipe == document.recipe:
+        return tr("The recipe has these steps already.")
+    context.session.edit(document.id, offer.title, recipe)
+    return ""
 
 
 def skip(context: Context, document: Document, keys: Sequence[str], *, on: bool) -> None:

@@ -24,8 +24,15 @@ from ruda.session import (
 )
 from ruda.store import DiffReport
 from ruda_workbench.context import Context
+from ruda_workbench.mending import Mend, can_run, find_mend
 from ruda_workbench.qt_jobs import Latest
-from ruda_workbench.run_work import BatchAnswer, DatasetAnswer, Question, run_all, run_one
+from ruda_workbench.run_work import (
+    BatchAnswer,
+    DatasetAnswer,
+    Question,
+    run_all,
+    run_one,
+)
 
 
 class RunWatch(QObject):
@@ -44,6 +51,8 @@ class RunWatch(QObject):
         self._compared: tuple[Document, TargetChoice] | None = None
         self._report: DiffReport | None = None
         self._refusal = ""
+        self._mending = Latest(context.jobs, self)
+        self._mend: Mend | None = None
         self._wanted = ""
         self.batch: BatchAnswer | None = None
         self.dataset: DatasetAnswer | None = None
@@ -81,7 +90,13 @@ class RunWatch(QObject):
             session.dataset,
             session.batch,
             problem=self._refusal,
+            mended=None if self._mend is None else self._mend.report,
         )
+
+    @property
+    def mend(self) -> Mend | None:
+        """The certain suggestions that would let a run start; None where there are none."""
+        return self._mend
 
     @property
     def page(self) -> RunPage:
@@ -137,8 +152,9 @@ class RunWatch(QObject):
 
     def stop(self) -> None:
         """Drop a comparison that is being made; runs go on."""
-        if self._comparing.is_waiting:
+        if self._comparing.is_waiting or self._mending.is_waiting:
             self._comparing.drop()
+            self._mending.drop()
             self._compared = None
 
     def _about(self) -> tuple[Document, TargetChoice] | None:
@@ -150,8 +166,9 @@ class RunWatch(QObject):
         if about == self._compared:
             return
         self._compared = about
-        self._report, self._refusal = None, ""
+        self._report, self._refusal, self._mend = None, "", None
         self._comparing.drop()
+        self._mending.drop()
         if about is None or about[1].is_file:
             return
         document, derived = about[0].with_target(about[1]), self._context.derived
@@ -161,6 +178,8 @@ class RunWatch(QObject):
 
         def done(report: DiffReport) -> None:
             self._report = report
+            if not can_run(report):
+                self._look_for_mend(document)
             self.changed.emit()
             self._start_wanted()
 
@@ -169,6 +188,22 @@ class RunWatch(QObject):
             self.changed.emit()
 
         self._comparing.ask(tr("Comparing {name}", name=document.name), work, done, failed)
+
+    def _look_for_mend(self, document: Document) -> None:
+        """Try the certain suggestions; nothing is taken."""
+        derived = self._context.derived
+
+        def work(monitor: Monitor) -> Mend | None:
+            return find_mend(document, derived, monitor)
+
+        def done(mend: Mend | None) -> None:
+            self._mend = mend
+            self.changed.emit()
+
+        def failed(_: JobFailure) -> None:
+            done(None)  # the load diff says why
+
+        self._mending.ask(tr("Looking for suggestions"), work, done, failed)
 
     # Running
 

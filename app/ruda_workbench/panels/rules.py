@@ -22,6 +22,9 @@ from ruda.session import (
     SuggestLine,
     SuggestPreview,
     drafts_of,
+    layout_of,
+    layout_offers,
+    preset_offers,
     rules_page,
     suggest_preview,
     tr,
@@ -103,7 +106,9 @@ class RulesCard(QFrame):
         self.layout_picker.picked.connect(self._layout_picked)
         self.add = push_button(tr("Add rule"), "rules.add")
         self.presets = Picker("rules.presets", tr("Presets"))
-        self.presets.offer(tuple((t, tr(t)) for t, _, _ in edits.PRESETS), "")
+        offers = preset_offers()
+        self.presets.offer([(offer.name, offer.title) for offer in offers], "")
+        self.presets.explain({offer.name: offer.note for offer in offers})
         self.presets.setText(tr("Presets"))
         self.presets.picked.connect(self._preset_picked)
         self.undo = icon_button("undo", tr("Undo  Ctrl+Z"), "rules.undo")
@@ -185,11 +190,8 @@ class RulesCard(QFrame):
         self.setEnabled(document is not None)
         if document is None:
             return
-        layout = edits.layout_of(document.recipe)
-        offers = [(name, tr(text)) for name, text in edits.LAYOUTS]
-        if layout == "other":
-            offers.append(("other", tr("Several adapters")))
-        self.layout_picker.offer(offers, layout)
+        offers = layout_offers(document.recipe, document.index)
+        self.layout_picker.offer(offers, layout_of(document.recipe))
         history = self._context.session.history(document.id)
         self.undo.setEnabled(history.undo_title is not None)
         self.redo.setEnabled(history.redo_title is not None)
@@ -332,10 +334,14 @@ class RulesCard(QFrame):
             self._show_drafts(tuple(drafts))
             self.commit()
 
-    def _preset_picked(self, title: str) -> None:
-        for name, pattern, replacement in edits.PRESETS:
-            if name == title:
-                self.add_draft(RuleDraft(pattern, replacement))
+    def _preset_picked(self, name: str) -> None:
+        self.commit()
+        document = self._watch.document
+        if document is not None:
+            self.set_open(on=True)
+            refusal = edits.take_preset(self._context, document, name)
+            if refusal:
+                self._context.notify("info", tr("The preset changes nothing"), refusal)
         self.presets.show_value("", tr("Presets"))
 
     def _layout_picked(self, layout: str) -> None:

@@ -19,6 +19,7 @@ _PICTURES = {
     Remedy.MODEL: "tune",
     Remedy.DATASET: "data",
     Remedy.DIFF: "warning",
+    Remedy.SUGGESTION: "warning",
     Remedy.NOTHING: "run",
 }
 

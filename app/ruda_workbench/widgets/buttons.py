@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
@@ -94,6 +94,12 @@ class Picker(QPushButton):
             entry.setCheckable(True)
             entry.setChecked(key == value)
         self.show_value(value)
+
+    def explain(self, notes: Mapping[str, str]) -> None:
+        """Say what values mean, beside their entries in the menu."""
+        self._menu.setToolTipsVisible(True)
+        for entry in self._menu.actions():
+            entry.setToolTip(notes.get(str(entry.data()), entry.text()))
 
     def show_value(self, value: str, text: str | None = None) -> None:
         """Show a value without telling anyone."""

@@ -165,6 +165,8 @@ class RunWorkspace(Workspace):
             self.context.workspace_wanted.emit("data")
         elif remedy is Remedy.DIFF:
             self._show_diff()
+        elif remedy is Remedy.SUGGESTION:
+            self._take_suggestion()
         else:
             self.context.workspace_wanted.emit("weights")
 
@@ -177,6 +179,15 @@ class RunWorkspace(Workspace):
         book = getattr(self.window(), "book", None)
         if book is not None:
             book.run("weights.diff")
+
+    def _take_suggestion(self) -> None:
+        """Take the certain steps into the recipe, as one edit that can be undone."""
+        mend, choice = self.watch.mend, self.watch.choice
+        if mend is None or choice is None:
+            return
+        operations.choose_target(self.context, mend.document, choice)
+        title = tr("What is suggested for {title}", title=choice.title)
+        self.context.session.edit(mend.document.id, title, mend.recipe)
 
     def _show_layers(self) -> None:
         self.show_view("layers")

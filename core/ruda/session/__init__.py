@@ -16,6 +16,15 @@ from ruda.session.families import families_of
 from ruda.session.flags import RecipeFlags
 from ruda.session.jobs import Job, JobFailure, JobNews, Jobs, JobState
 from ruda.session.language import LANGUAGES, later, read_catalogue, tr, use_catalogue
+from ruda.session.offers import (
+    PRESET_TITLES,
+    SEVERAL,
+    PresetOffer,
+    layout_of,
+    layout_offers,
+    layout_title,
+    preset_offers,
+)
 from ruda.session.pages.batch import BatchPage, Tile, batch_page
 from ruda.session.pages.compare import (
     CompareLine,
@@ -191,7 +200,9 @@ __all__ = [
     "LoadedModel",
     "MetadataLine",
     "OpenDataset",
+    "PRESET_TITLES",
     "Prediction",
+    "PresetOffer",
     "Query",
     "QueryProblem",
     "Recent",
@@ -204,6 +215,7 @@ __all__ = [
     "RunFigure",
     "RunPage",
     "RunSetup",
+    "SEVERAL",
     "SaveLine",
     "SaveOptions",
     "SavePlanPage",
@@ -264,6 +276,9 @@ __all__ = [
     "job_line",
     "job_lines",
     "later",
+    "layout_of",
+    "layout_offers",
+    "layout_title",
     "likeness_look",
     "listed",
     "load_model",
@@ -274,6 +289,7 @@ __all__ = [
     "parse_target",
     "parts_of",
     "plan_saving",
+    "preset_offers",
     "rate_text",
     "read_catalogue",
     "read_dataset",

@@ -26,6 +26,7 @@ class Remedy(Enum):
     MODEL = later("Choose a model")
     DATASET = later("Open a dataset")
     DIFF = later("Show the load diff")
+    SUGGESTION = later("Take the suggestion")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +62,15 @@ def run_setup(
     batch: BatchChoice,
     *,
     problem: str = "",
+    mended: DiffReport | None = None,
 ) -> RunSetup:
-    """The state before a run. ``problem`` says why there is no report and never will be."""
+    """The state before a run. ``problem`` says why there is no report and never will be.
+
+    ``mended`` is the report with the certain suggestions taken, where they let a run start.
+    """
     sentence, remedy = _missing(document, choice, report, opened, problem)
+    if remedy is Remedy.DIFF and mended is not None and report is not None:
+        sentence, remedy = _with_mend(sentence, mended), Remedy.SUGGESTION
     waiting = not sentence and report is None
     left = 0 if report is None else report.counts[Status.MISSING]
     caution = ""
@@ -111,6 +118,16 @@ def _missing(
     if not len(opened.dataset):
         return tr("The dataset has no items."), Remedy.DATASET
     return "", Remedy.NOTHING
+
+
+def _with_mend(sentence: str, mended: DiffReport) -> str:
+    """What is wrong, and what the suggestion would do about it."""
+    would = tr(
+        "With what is suggested, {applied} of {total} tensors load.",
+        applied=count_text(mended.counts[Status.APPLIED]),
+        total=count_text(mended.target_tensors),
+    )
+    return f"{sentence} {would}"
 
 
 def _batch_text(opened: OpenDataset | None, batch: BatchChoice) -> str:
