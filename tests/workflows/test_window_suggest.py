@@ -14,8 +14,8 @@ from pytestqt.qtbot import QtBot
 
 from ruda.session import TargetChoice
 from ruda_workbench import operations
-from ruda_workbench.dialogs.suggest_preview import SuggestPreviewWindow
 from ruda_workbench.main_window import MainWindow
+from ruda_workbench.panels.suggest_preview import SuggestPreviewWindow
 from ruda_workbench.widgets.overview_strip import worst_per_mark
 from ruda_workbench.workspaces.weights import WeightsWorkspace
 

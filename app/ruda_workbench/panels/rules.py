@@ -32,9 +32,9 @@ from ruda.session import (
 from ruda_workbench import operations
 from ruda_workbench import recipe_operations as edits
 from ruda_workbench.context import Context
-from ruda_workbench.dialogs.suggest_preview import SuggestPreviewWindow
 from ruda_workbench.document_watch import DocumentWatch
 from ruda_workbench.item_models.change_table import ChangeTableModel
+from ruda_workbench.panels.suggest_preview import SuggestPreviewWindow
 from ruda_workbench.qt_jobs import Latest
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Size, Space
