@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 _lock = threading.Lock()
 _running = 0
+_was_on = False
+"""Whether the collector ran before the first of those that are in here came."""
 
 
 @contextmanager
@@ -19,9 +21,10 @@ def without_collections() -> Iterator[None]:
     find among them. Of a million tensors the collector looks through millions of objects again and
     again as they grow, for seconds each time, and every other thread stands still.
     """
-    global _running
+    global _running, _was_on
     with _lock:
-        was_on = gc.isenabled() or _running > 0
+        if not _running:
+            _was_on = gc.isenabled()
         _running += 1
         gc.disable()
     try:
@@ -29,5 +32,5 @@ def without_collections() -> Iterator[None]:
     finally:
         with _lock:
             _running -= 1
-            if was_on and not _running:
+            if _was_on and not _running:
                 gc.enable()

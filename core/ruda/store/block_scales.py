@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ruda.errors import ShapeError
 from ruda.store.piecewise import Array, source_blocks
 from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource
 from ruda.tensor import DType, cast
@@ -67,6 +68,8 @@ class ScaledSource:
         for values in self._runs():
             out[at : at + values.size] = values
             at += values.size
+        if at != out.size:
+            raise ShapeError(f"the source gave {at} values, expected {out.size}")
         return out.reshape(self.shape)
 
     def stream(self, size: int) -> Iterator[memoryview]:

@@ -106,7 +106,8 @@ class Slice:
 class Pad:
     """``before`` and ``after`` further indices along one axis, every element of them ``value``.
 
-    Raises RecipeError for negative numbers, for no index at all, and for NaN or an infinity.
+    Raises RecipeError for negative numbers, for no index at all, for NaN or an infinity, and for
+    a number beyond f64.
     """
 
     axis: int
@@ -120,8 +121,8 @@ class Pad:
                 f"pad needs an axis and BEFORE:AFTER, of which one is more than 0; got {self.text}",
                 step=STEP,
             )
-        if not math.isfinite(self.value):
-            raise RecipeError(f"pad fills with a finite value, not with {self.value}", step=STEP)
+        if (problem := _problem_of(self.value)) is not None:
+            raise RecipeError(f"pad fills with a finite value, not with {problem}", step=STEP)
 
     @property
     def action(self) -> Action:
@@ -373,6 +374,14 @@ def _number(key: str, text: str) -> int | float:
         return int(text) if text.lstrip("+-").isdigit() else float(text)
     except ValueError:
         raise RecipeError(f"{key!r}: expected a number, got {text!r}", step=STEP) from None
+
+
+def _problem_of(value: float) -> str | None:
+    """What is wrong with a number that no element can be; None for one that some can."""
+    try:
+        return None if math.isfinite(value) else str(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return "a number beyond f64"
 
 
 def _listed(numbers: Iterable[int]) -> str:

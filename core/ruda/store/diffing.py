@@ -61,8 +61,9 @@ def diff(
         source_name=source.format if source.path is None else source.path.name,
         target_name=expected.name,
     )
-    report = with_tied(report, expected.tied)
-    return with_decisions(report, expected.params, recipe, _again, monitor)
+    # What is taken from another file fills the parameters that are tied to it as well.
+    report = with_decisions(report, expected.params, recipe, _again, monitor)
+    return with_tied(report, expected.tied)
 
 
 def _again(source: TensorIndex, target: Target, recipe: Recipe) -> DiffReport:

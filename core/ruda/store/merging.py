@@ -50,15 +50,17 @@ def merged(source: TensorIndex, names: Iterable[str]) -> tuple[TensorIndex, tupl
     notes: list[str] = []
     for name in dict.fromkeys(names):
         made: dict[str, TensorSnapshot] = {}
+        written: set[str] = set()
         gone: set[str] = set()
         for merge in MERGES[name](source):
             first = merge.parts[0]
-            taken = merge.key in source and merge.key not in merge.parts
+            taken = merge.key in written or (merge.key in source and merge.key not in merge.parts)
             found = f"{merge.key!r} is there already" if taken else merge.make()
             if isinstance(found, str):
                 notes.append(f"{name}: {first!r} is left as it is: {found}")
                 continue
             made[first] = found
+            written.add(found.key)
             gone.update(merge.parts[1:])
         if made:
             kept = (made.get(key, s) for key, s in source.items() if key not in gone)

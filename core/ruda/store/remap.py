@@ -24,6 +24,8 @@ CHECK_EVERY = 4096
 """Keys between two points where renaming can be stopped."""
 
 _INDEX = re.compile(r"\+?[0-9]+")
+_LONGEST_INDEX = 19
+"""Digits of the largest number that an index can have."""
 _SIMPLE_GROUP = re.compile(r"\((?:\?P?<\w+>)?((?:[^()\\]|\\[^()])*)\)")
 _SPECIAL = frozenset("\\^$.|?*+()[]{}")
 
@@ -365,6 +367,8 @@ def compact_indices(keys: Sequence[str], *, keep: str | None = None) -> list[str
             prefix = ".".join(segments[:at])
             if kept is not None and kept(prefix):
                 continue
+            if len(segment) > _LONGEST_INDEX:
+                continue  # a number of no list, and beyond what Python takes for one
             number = int(segment)
             numbers.setdefault(prefix, set()).add(number)
             found.append((at, prefix, number))

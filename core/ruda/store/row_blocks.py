@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ruda.errors import AdapterError
+from ruda.errors import AdapterError, ShapeError
 from ruda.store.filerange import FileRange
 from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource, stream_of
 from ruda.tensor import CastCounts, DType, Kind
@@ -54,6 +54,8 @@ class BlockSource:
                     low - at : high - at
                 ]
             at += len(piece)
+        if at < begin + target.size:
+            raise ShapeError(f"the source gave {at} bytes, expected {begin + target.size} or more")
         return out
 
 

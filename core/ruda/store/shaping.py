@@ -309,7 +309,11 @@ def _element(snapshot: TensorSnapshot, change: Pad) -> bytes:
         return np.array([int(value)], dtype.carrier).tobytes()
     if dtype.is_raw:
         raise _impossible(snapshot, change, f"{dtype} values cannot be made")
-    return np.array([value], dtype.carrier).tobytes()
+    with np.errstate(over="ignore"):
+        made = np.array([value], dtype.carrier)  # complex: a value too large becomes an infinity
+    if not np.isfinite(made).all() or (value and not made.any()):
+        raise _impossible(snapshot, change, fact)
+    return made.tobytes()
 
 
 def _length(snapshot: TensorSnapshot, change: Slice | Pad, axis: int) -> int:

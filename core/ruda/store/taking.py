@@ -18,6 +18,7 @@ from ruda.store.decisions import Take
 from ruda.store.index import TensorIndex
 from ruda.store.opening import open_store
 from ruda.store.snapshot import Origin, TensorSnapshot
+from ruda.tensor import DType
 
 Array = np.ndarray[Any, Any]
 
@@ -33,26 +34,37 @@ class OtherFileSource:
     key: str
     stamp: tuple[int, int]
     """Size and time of the file when its header was read: another file is refused."""
+    head: tuple[DType, tuple[int, ...]]
+    """Type and shape that were found: the files of a set change without its index."""
     peak_bytes: int
 
     def read(self) -> Array:
         """All values. Raises FileAccessError for a file that changed, and as ``open_store``."""
         with closing(self._open()) as index:
-            values = index[self.key].read()
+            values = self._there(index).read()
             # A map ends with its file; what was read from one has to outlive it.
             return values.copy() if values.base is not None else values
 
     def stream(self, size: int) -> Iterator[memoryview]:
         """The bytes in pieces of at most ``size``. Raises as ``read``."""
         with closing(self._open()) as index:
-            yield from index[self.key].chunks(size)
+            yield from self._there(index).chunks(size)
 
     def _open(self) -> TensorIndex:
         if _stamp_of(self.path) != self.stamp:
-            raise FileAccessError(
-                f"has changed since {self.key!r} was looked up in it", path=self.path
-            )
+            raise self._changed()
         return open_store(self.path)
+
+    def _there(self, index: TensorIndex) -> TensorSnapshot:
+        found = index[self.key]
+        if (found.dtype, found.shape) != self.head:
+            raise self._changed()
+        return found
+
+    def _changed(self) -> FileAccessError:
+        return FileAccessError(
+            f"has changed since {self.key!r} was looked up in it", path=self.path
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +117,7 @@ def _taken(take: Take, index: TensorIndex, stamp: tuple[int, int]) -> TensorSnap
     return replace(
         snapshot,
         key=name,
-        source=OtherFileSource(path, take.key, stamp, peak),
+        source=OtherFileSource(path, take.key, stamp, (snapshot.dtype, snapshot.shape), peak),
         origin=Origin(path),
         containers=(),
         param_id=None,

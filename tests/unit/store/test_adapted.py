@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ruda.errors import AdapterError
+from ruda.errors import AdapterError, DTypeError, ShapeError
 from ruda.nn import ParamId
 from ruda.store import read_with_counts
 from ruda.store.adapted import cast_to, counts_of, relabelled, transposed
+from ruda.store.block_scales import scaled_product
+from ruda.store.decisions import Slice
+from ruda.store.row_blocks import rows_of
+from ruda.store.shaping import changed
 from ruda.store.snapshot import ArraySource, Origin, TensorSnapshot
 from ruda.tensor import CastCounts, DType
 
@@ -33,6 +37,32 @@ class Streamed:
         data = self.array.tobytes()
         for start in range(0, len(data), self.piece):
             yield memoryview(data[start : start + self.piece])
+
+
+class CutShort(Streamed):
+    """A source whose stream ends too early, without a word."""
+
+    def stream(self, size: int) -> Iterator[memoryview]:
+        yield memoryview(self.array.tobytes()[: self.array.nbytes // 2])
+
+
+SHORT = [
+    pytest.param(lambda s: rows_of(s, 1, 2), r"gave 16 bytes, expected 32 or more", id="rows"),
+    pytest.param(lambda s: changed(s, Slice(0, 1, 3)), "gave 8 bytes, expected 16", id="slice"),
+    pytest.param(
+        lambda s: scaled_product(s, TensorSnapshot.from_array("s", np.ones((1, 1), "<f4"))),
+        "gave 4 values, expected 8",
+        id="scaled",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), SHORT)
+def test_a_source_that_ends_early_gives_no_values(make, message: str) -> None:
+    whole = TensorSnapshot.from_array("a", np.arange(8, dtype="<f4").reshape(4, 2))
+    short = replace(whole, source=CutShort(whole.read(), 1))
+    with pytest.raises((ShapeError, DTypeError), match=message):
+        make(short).read()
 
 
 def joined(snapshot: TensorSnapshot, size: int) -> tuple[bytes, CastCounts | None]:

@@ -28,7 +28,7 @@ def test_the_collector_is_left_as_it_was(collecting: bool) -> None:
     assert gc.isenabled() is collecting
 
 
-@pytest.mark.parametrize("collecting", [True], indirect=True, ids=["on"])
+@pytest.mark.parametrize("collecting", [True, False], indirect=True, ids=["on", "off"])
 def test_it_comes_back_with_the_last_of_two_threads(collecting: bool) -> None:
     inside, leave = threading.Event(), threading.Event()
 

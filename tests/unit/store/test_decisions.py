@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -223,6 +224,26 @@ def test_a_file_that_changed_between_diff_and_load_is_refused(tmp_path: Path) ->
     save(index_of({"head.w": WIDE, "much": np.zeros(100)}), path, overwrite=True)
     assert row.adapted is not None
     with pytest.raises(OSError, match=r"donor\.safetensors: has changed since 'head\.w'"):
+        row.adapted.read()
+
+
+def test_a_set_whose_files_changed_beside_its_index_is_refused(tmp_path: Path) -> None:
+    first, second = (tmp_path / name for name in ("one", "two"))
+    for folder, values in ((first, WIDE), (second, np.ascontiguousarray(WIDE.T))):
+        folder.mkdir()
+        save(
+            index_of({"head.w": values, "more": WIDE}),
+            folder / "model.safetensors",
+            shard_size=64,
+        )
+    index = first / "model.safetensors.index.json"
+    recipe = Recipe().with_further(Decision.of("w", Take(str(index), "head.w")))
+    row = only_row(diff(index_of({}), spec_of({"w": WIDE.shape}), recipe=recipe), "w")
+    assert row.adapted is not None
+    np.testing.assert_array_equal(row.adapted.read(), WIDE)
+    for shard in second.glob("*.safetensors"):
+        shutil.copy(shard, first)
+    with pytest.raises(OSError, match=r"has changed since 'head\.w' was looked up in it"):
         row.adapted.read()
 
 

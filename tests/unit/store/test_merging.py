@@ -138,6 +138,22 @@ def test_a_weight_that_is_there_is_not_replaced() -> None:
     assert notes[0].endswith("'c.weight' is there already")
 
 
+def test_two_merges_into_one_key_lose_neither() -> None:
+    old, new = floats(4, 5), floats(4, 5)
+    head = "c__parametrizations__weight__original"
+    source = index_of(
+        **{"c__weight_g": floats(4, 1), "c__weight_v": old, f"{head}0": floats(4, 1)},
+        **{f"{head}1": new},
+    )
+    found, notes = merged(source, ("weight-norm",))
+    assert set(found) == {
+        "c.weight",
+        "c.parametrizations.weight.original0",
+        "c.parametrizations.weight.original1",
+    }
+    assert notes[0].endswith("is left as it is: 'c.weight' is there already")
+
+
 def vectors(weight: np.ndarray, axis: int, rounds: int = 30) -> tuple[np.ndarray, np.ndarray]:
     """u and v after some rounds of the power method, as training leaves them."""
     matrix = np.moveaxis(weight, axis, 0).reshape(weight.shape[axis], -1)

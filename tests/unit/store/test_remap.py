@@ -74,6 +74,11 @@ def test_compact_indices(keys: list[str], expected: list[str]) -> None:
     assert compact_indices(keys) == expected
 
 
+def test_a_number_of_thousands_of_digits_is_no_index() -> None:
+    keys = ["a." + "9" * 5000 + ".w", "a.7.w"]
+    assert compact_indices(keys) == [keys[0], "a.0.w"]
+
+
 def test_compaction_is_off_unless_asked_for_and_keeps_prefixes() -> None:
     keys = ["layers.5.w", "fc.3.w"]
     assert [c.after for c in KeyRemapper().remap(keys)] == keys

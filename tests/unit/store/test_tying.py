@@ -21,6 +21,7 @@ from ruda.store import (
     open_store,
     save,
 )
+from ruda.store.decisions import Decision, Take
 
 
 class Tied(nn.Module):
@@ -102,6 +103,19 @@ def test_a_tied_key_that_is_left_out_stays_out() -> None:
     report = diff(source, Tied(), recipe=Recipe().with_skip("head.weight"))
     assert report.counts[Status.SKIPPED] == 1
     assert report.totals_hold
+
+
+def test_what_is_taken_from_another_file_is_tied_too(tmp_path) -> None:
+    path = tmp_path / "other.safetensors"
+    save(index_of(w=WEIGHT), path)
+    recipe = Recipe().with_further(Decision.of("embed.weight", Take(str(path), "w")))
+    report = diff(index_of(), Tied(), recipe=recipe)
+    assert report.is_complete
+    assert report.totals_hold
+    assert report.reused == {"other.safetensors:w": 2}
+    model = Tied()
+    apply(index_of(), model, recipe=recipe)
+    np.testing.assert_array_equal(model.head.weight.value().numpy(), WEIGHT)
 
 
 def test_the_adapter_goes_before() -> None:
