@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QTextBrowser,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -54,6 +55,9 @@ class HelpWindow(QDialog):
         self.field.setAccessibleName(tr("Search the guide"))
         self.field.setPlaceholderText(tr("Search the guide"))
         self.field.setClearButtonEnabled(True)
+        for clear in self.field.findChildren(QToolButton):
+            clear.setObjectName("help.clear")
+            clear.setAccessibleName(tr("Empty the search"))
         self.field.textChanged.connect(self._search)
         self.field.returnPressed.connect(self._next_hit)
         self.list = QListWidget()
