@@ -26,6 +26,8 @@ class Context(QObject):
     """A tensor of the active document to be shown."""
     settings_changed = Signal()
     """A setting has another value."""
+    guide_wanted = Signal(str)
+    """A page of the guide is to be shown, by its name."""
     compare_wanted = Signal(int, int, object)
     """Two documents are to be compared by value: left, right, and the ``CompareOptions``."""
     language_wanted = Signal()

@@ -193,6 +193,7 @@ class MainWindow(QMainWindow):
         context.changed.connect(self._refresh)
         context.noticed.connect(self.add_notice)
         context.workspace_wanted.connect(self.show_workspace)
+        context.guide_wanted.connect(self.open_guide)
         context.summary_changed.connect(self._show_summary)
         context.jobs.news.connect(self._news)
         context.theme.changed.connect(self._theme_changed)

@@ -63,7 +63,7 @@ class SaveSheet(QDialog):
         self.setModal(True)
         self.setWindowFlag(Qt.WindowType.FramelessWindowHint)
         self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
-        self.setMinimumWidth(720)
+        self.setMinimumWidth(800)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._build()
         self.metadata.begin(dict(view.metadata))

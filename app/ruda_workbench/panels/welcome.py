@@ -114,6 +114,7 @@ class WelcomePanel(QWidget):
     open_asked = Signal()
     other_asked = Signal()
     sample_asked = Signal()
+    guide_asked = Signal()
     recent_asked = Signal(str)
 
     def __init__(self, text: WelcomeText = WelcomeText()) -> None:
@@ -153,6 +154,9 @@ class WelcomePanel(QWidget):
         self._recents.setSpacing(0)
         card.addLayout(self._recents)
         self._column.addWidget(self._recent_card)
+        guide = push_button(tr("What can I do here?"), f"{self._text.name}.guide", link=True)
+        guide.clicked.connect(self.guide_asked)
+        self._column.addWidget(guide, 0, Qt.AlignmentFlag.AlignHCenter)
 
     def _drop_zone(self) -> QFrame:
         zone = QFrame()

@@ -77,6 +77,7 @@ class CompareWorkspace(Workspace):
     def _connect(self) -> None:
         self.welcome.open_asked.connect(self.ask_first)
         self.welcome.sample_asked.connect(self._sample)
+        self.welcome.guide_asked.connect(self._guide)
         self.welcome.recent_asked.connect(self._recent)
         self.head.picked.connect(self.watch.choose)
         self.head.open_asked.connect(self.ask_side)
@@ -207,6 +208,9 @@ class CompareWorkspace(Workspace):
 
     def _asked(self, options: CompareOptions) -> None:
         self.watch.ask_with(options)
+
+    def _guide(self) -> None:
+        self.context.guide_wanted.emit("compare")
 
     def _sample(self) -> None:
         operations.open_sample(self.context)

@@ -70,6 +70,7 @@ class DataWorkspace(Workspace):
         self.welcome.open_asked.connect(self.ask_folder)
         self.welcome.other_asked.connect(self.ask_file)
         self.welcome.sample_asked.connect(self._sample)
+        self.welcome.guide_asked.connect(self._guide)
         self.welcome.recent_asked.connect(self._recent)
         self.head.open_asked.connect(self.ask_folder)
         self.head.split_picked.connect(self._split)
@@ -151,6 +152,9 @@ class DataWorkspace(Workspace):
         found, _ = QFileDialog.getOpenFileName(self, tr("Open a dataset file"), start, kinds)
         if found:
             self.open_path(Path(found))
+
+    def _guide(self) -> None:
+        self.context.guide_wanted.emit("data")
 
     def _sample(self) -> None:
         data_operations.open_sample(self.context)
