@@ -11,27 +11,22 @@ from typing import Any
 import numpy as np
 
 from ruda.errors import AdapterError
+from ruda.store.moving import TOGETHER, Around, counts_in, peak_of
 from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource, stream_of
-from ruda.tensor import CastCounts, DType, Kind, cast, transpose_copy
+from ruda.tensor import CastCounts, DType, cast, transpose_copy
 
 Array = np.ndarray[Any, Any]
 
 
-class TransposedSource:
+class TransposedSource(Around):
     """The values of a matrix with its two axes swapped, as a contiguous copy."""
 
     def __init__(self, source: TensorSource, shape: tuple[int, ...], nbytes: int) -> None:
         self.source = source
         self.shape = shape
         """Shape before the swap."""
-        self.peak_bytes = nbytes + max(nbytes, _peak_of(source, nbytes))
+        self.peak_bytes = nbytes + max(nbytes, peak_of(source, nbytes))
         """Memory that one read needs: the matrix and its copy."""
-
-    @property
-    def counts(self) -> CastCounts | None:
-        """What a cast further in did to the values when they were read last."""
-        found: CastCounts | None = getattr(self.source, "counts", None)
-        return found
 
     def read(self) -> Array:
         """A C-contiguous copy of the transposed matrix."""
@@ -53,7 +48,7 @@ class CastSource:
     def peak_bytes(self) -> int:
         """Memory that one whole read needs: the values before and after."""
         out = self._nbytes * self.after.bits // self.before.bits
-        return out + _peak_of(self.source, self._nbytes)
+        return out + peak_of(self.source, self._nbytes)
 
     def read(self) -> Array:
         """The values after the cast."""
@@ -77,10 +72,6 @@ class CastSource:
                 total = counts if total is None else total + counts
                 yield values.reshape(-1).view(np.uint8).data
         self.counts = total
-
-
-def _peak_of(source: TensorSource, nbytes: int) -> int:
-    return int(getattr(source, "peak_bytes", nbytes))
 
 
 def _rebuilt(
@@ -137,7 +128,7 @@ def transposed(snapshot: TensorSnapshot) -> TensorSnapshot:
             f"only a matrix can be transposed, this has {len(snapshot.shape)} axes",
             key=snapshot.key,
         )
-    if snapshot.dtype.kind in (Kind.PACKED, Kind.QUANTIZED):
+    if snapshot.dtype.kind in TOGETHER:
         raise AdapterError(
             f"{snapshot.dtype_label} values cannot be transposed: several share a byte or a scale",
             key=snapshot.key,
@@ -176,5 +167,4 @@ def read_with_counts(snapshot: TensorSnapshot) -> tuple[Array, CastCounts | None
 
 def counts_of(snapshot: TensorSnapshot) -> CastCounts | None:
     """What casts lost when the values were read last; None where nothing was cast."""
-    found: CastCounts | None = getattr(snapshot.source, "counts", None)
-    return found
+    return counts_in(snapshot.source)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ruda.errors import ShapeError
+from ruda.store.moving import peak_of
 from ruda.store.piecewise import Array, source_blocks
 from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource
 from ruda.tensor import DType, cast
@@ -127,7 +128,7 @@ def scaled_product(whole: TensorSnapshot, scale: TensorSnapshot) -> TensorSnapsh
             f"{list(whole.shape)}"
         )
     nbytes = DType.F32.nbytes(whole.numel)
-    inner = int(getattr(whole.source, "peak_bytes", 0))
+    inner = peak_of(whole.source, 0)
     source = ScaledSource(
         whole.source, whole.dtype, whole.shape, scale, sizes, nbytes + 12 * _RUN + inner
     )

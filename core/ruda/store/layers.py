@@ -5,46 +5,14 @@ The layers lie along an axis of their own, the first. All of it is lazy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import replace
 
 from ruda.errors import AdapterError
 from ruda.store.filerange import FileRange
+from ruda.store.moving import ReshapedSource, peak_of
 from ruda.store.row_blocks import rows_of, stacked
-from ruda.store.snapshot import TensorSnapshot, TensorSource, stream_of
-from ruda.tensor import CastCounts
-
-Array = np.ndarray[Any, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ReshapedSource:
-    """The values of a source in another shape, in the same order."""
-
-    source: TensorSource
-    shape: tuple[int, ...]
-
-    @property
-    def peak_bytes(self) -> int:
-        """Memory that one read needs beyond its result: what the source needs."""
-        return int(getattr(self.source, "peak_bytes", 0))
-
-    @property
-    def counts(self) -> CastCounts | None:
-        """What a cast further in did to the values when they were read last."""
-        found: CastCounts | None = getattr(self.source, "counts", None)
-        return found
-
-    def read(self) -> Array:
-        """All values."""
-        return self.source.read().reshape(self.shape)
-
-    def stream(self, size: int) -> Iterator[memoryview]:
-        """The bytes of the source, which are the same."""
-        yield from stream_of(self.source, size)
+from ruda.store.snapshot import TensorSnapshot, TensorSource
 
 
 def layer_of(snapshot: TensorSnapshot, at: int) -> TensorSnapshot:
@@ -74,7 +42,7 @@ def layered(
 
 def _reshaped(snapshot: TensorSnapshot, shape: tuple[int, ...]) -> TensorSnapshot:
     source = snapshot.source
-    made: TensorSource = ReshapedSource(source, shape)
+    made: TensorSource = ReshapedSource(source, shape, peak_of(source, 0))
     if isinstance(source, FileRange):
         made = replace(source, shape=shape)
     return replace(snapshot, shape=shape, source=made)

@@ -9,11 +9,7 @@ the table does not know is adapted as PyTorch's. After a colon may stand the pre
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
-
-import numpy as np
+from dataclasses import dataclass
 
 from ruda.errors import AdapterError, RecipeError
 from ruda.nn import heads_of
@@ -28,9 +24,8 @@ from ruda.store.adapter import (
 from ruda.store.name_map import NameMap, Rule
 from ruda.store.name_tables import NAME_MAPS, name_map
 from ruda.store.regroup import EACH, Piece
-from ruda.store.snapshot import Origin, TensorSnapshot, kind_of
-from ruda.store.special import PermutedSource
-from ruda.tensor import Kind
+from ruda.store.snapshot import TensorSnapshot, kind_of
+from ruda.store.special import permuted
 
 _TO_RUDA = PyTorchToRuda()
 _TO_PYTORCH = RudaToPyTorch()
@@ -209,34 +204,6 @@ def _renamed(
     """The one place of a tensor that only has another last segment."""
     other = adapter.alternative_name(key.rpartition(".")[2], kind_of(containers))
     return () if other is None else ((Piece(with_last_segment(key, other)),),)
-
-
-@lru_cache(maxsize=16)
-def _order(columns: int, heads: int, to_pairs: bool) -> np.ndarray[Any, Any]:
-    """Where every column comes from; the layers of a model have the same."""
-    order = np.arange(columns).reshape(heads, 2, -1).transpose(0, 2, 1).reshape(-1)
-    return order if to_pairs else np.argsort(order)
-
-
-def permuted(snapshot: TensorSnapshot, heads: int, *, to_pairs: bool) -> TensorSnapshot:
-    """The entries of the last axis of every head from halves to pairs, or back.
-
-    Raises AdapterError for columns that do not divide by the heads, or that share bytes.
-    """
-    columns = snapshot.shape[-1] if snapshot.shape else 0
-    if snapshot.dtype.kind in (Kind.PACKED, Kind.QUANTIZED) or columns % (2 * heads):
-        raise AdapterError(
-            f"{list(snapshot.shape)} of {snapshot.dtype_label} has no columns for {heads} heads",
-            key=snapshot.key,
-        )
-    order = _order(columns, heads, to_pairs)
-    peak = snapshot.nbytes + int(getattr(snapshot.source, "peak_bytes", snapshot.nbytes))
-    return replace(
-        snapshot,
-        source=PermutedSource(snapshot.source, order, peak),
-        origin=None if snapshot.origin is None else Origin(snapshot.origin.path),
-        trail=(*snapshot.trail, f"permute {heads} heads" if heads > 1 else "permute"),
-    )
 
 
 NAME_FORMS = tuple(form for name in NAME_MAPS for form in (f"{name}-to-ruda", f"ruda-to-{name}"))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ruda.errors import AdapterError
+from ruda.store.moving import peak_of
 from ruda.store.piecewise import Array
 from ruda.store.snapshot import Origin, TensorSnapshot
 from ruda.tensor import DType, cast
@@ -133,7 +134,7 @@ def _made(
 
 
 def _peak(snapshot: TensorSnapshot) -> int:
-    inner = int(getattr(snapshot.source, "peak_bytes", snapshot.nbytes))
+    inner = peak_of(snapshot.source, snapshot.nbytes)
     return inner + snapshot.nbytes + 24 * snapshot.numel
 
 

@@ -11,101 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ruda.errors import AdapterError, ShapeError
+from ruda.errors import AdapterError
 from ruda.store.filerange import FileRange
+from ruda.store.moving import TOGETHER, CutSource, RunSource, counts_in, peak_of
 from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource, stream_of
-from ruda.tensor import CastCounts, DType, Kind
+from ruda.tensor import CastCounts
 
 Array = np.ndarray[Any, Any]
-
-_PIECE_BYTES = 1 << 20
-
-_WHOLE = (Kind.PACKED, Kind.QUANTIZED)
-"""Kinds whose values share bytes or scales: no row stands alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class BlockSource:
-    """Rows of a source that can only be read from its beginning."""
-
-    source: TensorSource
-    dtype: DType
-    shape: tuple[int, ...]
-    """Shape of the block."""
-    start: int
-    peak_bytes: int
-    """Memory that one read needs: the block, and the whole tensor if it comes in one piece."""
-
-    def read(self) -> Array:
-        """The rows, in memory of their own.
-
-        The source is followed to its end, so that a checksum at the end is compared.
-        """
-        if not hasattr(self.source, "stream"):
-            return self.source.read()[self.start : self.start + self.shape[0]].copy()
-        out = np.empty(self.shape, self.dtype.carrier)
-        target = out.reshape(-1).view(np.uint8)
-        begin = self.start * (target.size // self.shape[0])
-        at = 0
-        for piece in stream_of(self.source, _PIECE_BYTES):
-            low, high = max(begin, at), min(begin + target.size, at + len(piece))
-            if low < high:
-                target[low - begin : high - begin] = np.frombuffer(piece, np.uint8)[
-                    low - at : high - at
-                ]
-            at += len(piece)
-        if at < begin + target.size:
-            raise ShapeError(f"the source gave {at} bytes, expected {begin + target.size} or more")
-        return out
-
-
-@dataclass(frozen=True, slots=True)
-class StackedSource:
-    """The rows of several sources, one after the other."""
-
-    sources: tuple[TensorSource, ...]
-    nbytes: int
-
-    @property
-    def peak_bytes(self) -> int:
-        """Memory that one read needs: the result, and one part at a time."""
-        parts = (int(getattr(source, "peak_bytes", 0)) for source in self.sources)
-        return self.nbytes + max(self.nbytes, *parts)
-
-    @property
-    def counts(self) -> CastCounts | None:
-        """What casts further in did to the values when they were read last."""
-        return _summed(self.sources)
-
-    def read(self) -> Array:
-        """All rows."""
-        return np.concatenate([source.read() for source in self.sources])
-
-    def stream(self, size: int) -> Iterator[memoryview]:
-        """The bytes of the sources in turn, in pieces of at most ``size``."""
-        for source in self.sources:
-            yield from stream_of(source, size)
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnsSource:
-    """Some columns of a matrix, which is read whole."""
-
-    source: TensorSource
-    start: int
-    count: int
-    peak_bytes: int
-    """Memory that one read needs: the columns and the whole matrix."""
-
-    @property
-    def counts(self) -> CastCounts | None:
-        """What a cast further in did to the values when they were read last."""
-        found: CastCounts | None = getattr(self.source, "counts", None)
-        return found
-
-    def read(self) -> Array:
-        """The columns, in memory of their own."""
-        return self.source.read()[:, self.start : self.start + self.count].copy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +29,8 @@ class BesideSource:
 
     @property
     def peak_bytes(self) -> int:
-        """Memory that one read needs: the result and the parts."""
-        parts = (int(getattr(source, "peak_bytes", 0)) for source in self.sources)
+        """Memory that one read needs: the result, and one part at a time."""
+        parts = (peak_of(source, 0) for source in self.sources)
         return self.nbytes + max(self.nbytes, *parts)
 
     @property
@@ -129,6 +41,21 @@ class BesideSource:
     def read(self) -> Array:
         """The columns of all."""
         return np.concatenate([source.read() for source in self.sources], axis=1)
+
+
+class StackedSource(BesideSource):
+    """The rows of several sources, one after the other."""
+
+    __slots__ = ()
+
+    def read(self) -> Array:
+        """All rows."""
+        return np.concatenate([source.read() for source in self.sources])
+
+    def stream(self, size: int) -> Iterator[memoryview]:
+        """The bytes of the sources in turn, in pieces of at most ``size``."""
+        for source in self.sources:
+            yield from stream_of(source, size)
 
 
 def block_of(snapshot: TensorSnapshot, block: int, blocks: int, *, axis: int = 0) -> TensorSnapshot:
@@ -153,7 +80,7 @@ def rows_of(snapshot: TensorSnapshot, block: int, blocks: int) -> TensorSnapshot
             f"{list(snapshot.shape)} does not divide into {blocks} blocks of rows",
             key=snapshot.key,
         )
-    if snapshot.dtype.kind in _WHOLE:
+    if snapshot.dtype.kind in TOGETHER:
         raise AdapterError(f"{snapshot.dtype_label} values cannot be split", key=snapshot.key)
     count, nbytes = rows // blocks, snapshot.nbytes // blocks
     shape = (count, *snapshot.shape[1:])
@@ -166,8 +93,9 @@ def rows_of(snapshot: TensorSnapshot, block: int, blocks: int) -> TensorSnapshot
         origin = Origin(inner.file.path, offset, nbytes)
     else:
         held = 0 if hasattr(inner, "stream") else snapshot.nbytes
-        peak = nbytes + int(getattr(inner, "peak_bytes", held))
-        source = BlockSource(inner, snapshot.dtype, shape, block * count, peak)
+        elements = snapshot.numel // blocks
+        peak = nbytes + peak_of(inner, held)
+        source = RunSource(inner, snapshot.dtype, shape, block * elements, elements, peak)
     return replace(
         snapshot,
         shape=shape,
@@ -191,15 +119,16 @@ def columns_of(snapshot: TensorSnapshot, block: int, blocks: int) -> TensorSnaps
             f"{list(snapshot.shape)} does not divide into {blocks} blocks of columns",
             key=snapshot.key,
         )
-    if snapshot.dtype.kind in _WHOLE:
+    if snapshot.dtype.kind in TOGETHER:
         raise AdapterError(f"{snapshot.dtype_label} values cannot be split", key=snapshot.key)
     count, nbytes = columns // blocks, snapshot.nbytes // blocks
-    peak = nbytes + int(getattr(snapshot.source, "peak_bytes", snapshot.nbytes))
+    peak = nbytes + peak_of(snapshot.source, snapshot.nbytes)
+    start = block * count
     return replace(
         snapshot,
         shape=(rows, count),
         nbytes=nbytes,
-        source=ColumnsSource(snapshot.source, block * count, count, peak),
+        source=CutSource(snapshot.source, snapshot.shape, 1, start, start + count, peak),
         origin=None if snapshot.origin is None else Origin(snapshot.origin.path),
         param_id=None,
         shared_with=None,
@@ -227,7 +156,7 @@ def stacked(
     if len(parts) == 1:
         return replace(first, key=key, containers=containers, trail=trail)
     for part in parts:
-        if part.dtype is not first.dtype or part.dtype.kind in _WHOLE:
+        if part.dtype is not first.dtype or part.dtype.kind in TOGETHER:
             labels = sorted({p.dtype_label for p in parts})
             raise AdapterError(f"parts of {' and '.join(labels)} cannot be joined", key=key)
         along = axis if len(part.shape) > 1 else 0
@@ -261,7 +190,7 @@ def _summed(sources: Sequence[TensorSource]) -> CastCounts | None:
     """What casts in these sources did to the values when they were read last."""
     total: CastCounts | None = None
     for source in sources:
-        counts: CastCounts | None = getattr(source, "counts", None)
+        counts = counts_in(source)
         if counts is not None:
             total = counts if total is None else total + counts
     return total

@@ -7,152 +7,29 @@ pads along axis 0, and new shapes, hand the bytes on in pieces; the others need 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ruda.errors import DecisionError, DTypeError
+from ruda.errors import DecisionError
 from ruda.store.adapted import transposed
 from ruda.store.adapter import Chaining, ModuleAdapter
 from ruda.store.decisions import Change, Pad, Reshape, Slice, Take, Transpose
-from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource, stream_of
+from ruda.store.moving import (
+    TOGETHER,
+    CutSource,
+    OrderedSource,
+    PaddedSource,
+    ReshapedSource,
+    RunSource,
+    peak_of,
+)
+from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource
 from ruda.tensor import DType, Kind, cast
 
 Array = np.ndarray[Any, Any]
-_PIECE_BYTES = 1 << 20
-_WHOLE = (Kind.PACKED, Kind.QUANTIZED)
-"""Kinds whose values share bytes or scales: they cannot be moved one by one."""
-
-
-@dataclass(frozen=True, slots=True)
-class OrderedSource:
-    """The values with their axes in another order, as a contiguous copy."""
-
-    source: TensorSource
-    shape: tuple[int, ...]
-    """Shape before."""
-    axes: tuple[int, ...]
-    peak_bytes: int
-    """Memory that one read needs: the values before and after."""
-
-    def read(self) -> Array:
-        """A C-contiguous copy."""
-        return np.ascontiguousarray(self.source.read().reshape(self.shape).transpose(self.axes))
-
-
-@dataclass(frozen=True, slots=True)
-class RunSource:
-    """A run of elements out of the row-major values, with equal elements before and behind it.
-
-    What is cut and what is padded along axis 0 are both this.
-    """
-
-    source: TensorSource
-    dtype: DType
-    shape: tuple[int, ...]
-    """Shape after."""
-    skip: int
-    """Elements of the source that are left out at its start."""
-    count: int
-    """Elements of the source that are taken."""
-    before: int
-    """Elements before them."""
-    after: int
-    """Elements behind them."""
-    filler: bytes
-    """One padded element."""
-    peak_bytes: int
-    """Memory that one read needs."""
-
-    def read(self) -> Array:
-        """The values in memory of their own."""
-        raw = np.empty((self.before + self.count + self.after) * self.dtype.itemsize, np.uint8)
-        at = 0
-        for piece in self.stream(_PIECE_BYTES):
-            raw[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
-            at += len(piece)
-        if at != raw.size:
-            raise DTypeError(f"the source gave {at} bytes, expected {raw.size}")
-        return raw.view(self.dtype.carrier).reshape(self.shape)
-
-    def stream(self, size: int) -> Iterator[memoryview]:
-        """The bytes in pieces; the source is followed to its end, where a checksum may stand."""
-        yield from self._filling(self.before, size)
-        first = self.skip * self.dtype.itemsize
-        last = first + self.count * self.dtype.itemsize
-        at = 0
-        for piece in stream_of(self.source, size):
-            low, high = max(first - at, 0), min(last - at, len(piece))
-            at += len(piece)
-            if low < high:
-                yield piece[low:high]
-        yield from self._filling(self.after, size)
-
-    def _filling(self, elements: int, size: int) -> Iterator[memoryview]:
-        step = max(1, size // self.dtype.itemsize)
-        for start in range(0, elements, step):
-            yield memoryview(self.filler * min(step, elements - start))
-
-
-@dataclass(frozen=True, slots=True)
-class CutSource:
-    """A run of indices of an axis that is not the first."""
-
-    source: TensorSource
-    shape: tuple[int, ...]
-    """Shape before."""
-    cut: Slice
-    peak_bytes: int
-
-    def read(self) -> Array:
-        """The values in memory of their own."""
-        values = np.moveaxis(self.source.read().reshape(self.shape), self.cut.axis, 0)
-        kept = values[self.cut.start : self.cut.stop]
-        return np.ascontiguousarray(np.moveaxis(kept, 0, self.cut.axis))
-
-
-@dataclass(frozen=True, slots=True)
-class PaddedSource:
-    """More indices along an axis that is not the first."""
-
-    source: TensorSource
-    dtype: DType
-    shape: tuple[int, ...]
-    """Shape before."""
-    pad: Pad
-    filler: bytes
-    peak_bytes: int
-
-    def read(self) -> Array:
-        """The values in memory of their own."""
-        axis, before = self.pad.axis, self.pad.before
-        size = list(self.shape)
-        size[axis] += before + self.pad.after
-        out = np.empty(size, self.dtype.carrier)
-        out[...] = np.frombuffer(self.filler, self.dtype.carrier)
-        inner = [slice(None)] * len(size)
-        inner[axis] = slice(before, before + self.shape[axis])
-        out[tuple(inner)] = self.source.read().reshape(self.shape)
-        return out
-
-
-@dataclass(frozen=True, slots=True)
-class ReshapedSource:
-    """The same bytes under another shape."""
-
-    source: TensorSource
-    shape: tuple[int, ...]
-    peak_bytes: int
-
-    def read(self) -> Array:
-        """The values; a view where the source gives one."""
-        return self.source.read().reshape(self.shape)
-
-    def stream(self, size: int) -> Iterator[memoryview]:
-        """The bytes of the source."""
-        yield from stream_of(self.source, size)
 
 
 @dataclass(frozen=True)
@@ -208,7 +85,7 @@ def changed(snapshot: TensorSnapshot, change: Change) -> TensorSnapshot:
     """
     if isinstance(change, Take):
         raise DecisionError("another file's tensor is no change of this one", key=snapshot.key)
-    if snapshot.dtype.kind in _WHOLE:
+    if snapshot.dtype.kind in TOGETHER:
         raise _impossible(snapshot, change, f"{snapshot.dtype_label} values share bytes or a scale")
     if isinstance(change, Transpose):
         return _transposed(snapshot, change)
@@ -233,7 +110,7 @@ def _transposed(snapshot: TensorSnapshot, change: Transpose) -> TensorSnapshot:
     swap = len(moved) == 2
     step = f"transpose {moved[0]},{moved[1]}" if swap else f"permute {','.join(map(str, axes))}"
     shape = tuple(snapshot.shape[axis] for axis in axes)
-    peak = snapshot.nbytes + _peak_of(snapshot)
+    peak = snapshot.nbytes + peak_of(snapshot.source, snapshot.nbytes)
     return _with(snapshot, step, shape, OrderedSource(snapshot.source, snapshot.shape, axes, peak))
 
 
@@ -249,12 +126,12 @@ def _sliced(snapshot: TensorSnapshot, change: Slice) -> TensorSnapshot:
         row = math.prod(shape[1:])
         held = 0 if hasattr(snapshot.source, "stream") else snapshot.nbytes
         source = RunSource(
-            snapshot.source, snapshot.dtype, shape, change.start * row, count * row, 0, 0, b"",
-            nbytes + max(held, _inner_peak(snapshot)),
+            snapshot.source, snapshot.dtype, shape, change.start * row, count * row,
+            nbytes + peak_of(snapshot.source, held),
         )  # fmt: skip
     else:
-        peak = nbytes + _peak_of(snapshot)
-        source = CutSource(snapshot.source, snapshot.shape, change, peak)
+        peak = nbytes + peak_of(snapshot.source, snapshot.nbytes)
+        source = CutSource(snapshot.source, snapshot.shape, axis, change.start, change.stop, peak)
     return _with(snapshot, change.text, shape, source)
 
 
@@ -271,12 +148,15 @@ def _padded(snapshot: TensorSnapshot, change: Pad) -> TensorSnapshot:
         held = 0 if hasattr(snapshot.source, "stream") else snapshot.nbytes
         source = RunSource(
             snapshot.source, snapshot.dtype, shape, 0, snapshot.numel,
+            nbytes + peak_of(snapshot.source, held),
             change.before * row, change.after * row, filler,
-            nbytes + max(held, _inner_peak(snapshot)),
         )  # fmt: skip
     else:
-        peak = nbytes + _peak_of(snapshot)
-        source = PaddedSource(snapshot.source, snapshot.dtype, snapshot.shape, change, filler, peak)
+        peak = nbytes + peak_of(snapshot.source, snapshot.nbytes)
+        source = PaddedSource(
+            snapshot.source, snapshot.dtype, snapshot.shape, axis, change.before, change.after,
+            filler, peak,
+        )  # fmt: skip
     return _with(snapshot, change.text, shape, source)
 
 
@@ -288,7 +168,9 @@ def _reshaped(snapshot: TensorSnapshot, change: Reshape) -> TensorSnapshot:
         )
     if change.shape == snapshot.shape:
         return snapshot
-    source = ReshapedSource(snapshot.source, change.shape, _peak_of(snapshot))
+    source = ReshapedSource(
+        snapshot.source, change.shape, peak_of(snapshot.source, snapshot.nbytes)
+    )
     return _with(snapshot, change.text, change.shape, source)
 
 
@@ -326,14 +208,6 @@ def _length(snapshot: TensorSnapshot, change: Slice | Pad, axis: int) -> int:
 
 def _impossible(snapshot: TensorSnapshot, change: Change, fact: str) -> DecisionError:
     return DecisionError(f"the decision {change.text!r} cannot be done: {fact}", key=snapshot.key)
-
-
-def _peak_of(snapshot: TensorSnapshot) -> int:
-    return int(getattr(snapshot.source, "peak_bytes", snapshot.nbytes))
-
-
-def _inner_peak(snapshot: TensorSnapshot) -> int:
-    return int(getattr(snapshot.source, "peak_bytes", 0))
 
 
 def _with(

@@ -10,7 +10,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,11 +25,9 @@ from ruda.store.adapter import (
     module_kinds,
 )
 from ruda.store.keras import KerasToRuda, RudaToKeras
+from ruda.store.moving import TOGETHER, Array, PermutedSource, peak_of
 from ruda.store.regroup import Piece
-from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource
-from ruda.tensor import CastCounts, Kind
-
-Array = np.ndarray[Any, Any]
+from ruda.store.snapshot import Origin, TensorSnapshot
 
 CONV1D_NAMES = frozenset({"c_attn", "c_fc", "c_proj", "q_attn"})
 """Fields of GPT-2 that are ``Conv1D``: a Linear whose weight is (in, out) as Ruda's."""
@@ -137,25 +136,6 @@ class TiedHead(_OneToOne):
 
 
 @dataclass(frozen=True, slots=True)
-class PermutedSource:
-    """The values with the entries of their last axis in another order."""
-
-    source: TensorSource
-    order: Array
-    peak_bytes: int
-
-    @property
-    def counts(self) -> CastCounts | None:
-        """What a cast further in did to the values when they were read last."""
-        found: CastCounts | None = getattr(self.source, "counts", None)
-        return found
-
-    def read(self) -> Array:
-        """A contiguous copy."""
-        return np.ascontiguousarray(self.source.read()[..., self.order])
-
-
-@dataclass(frozen=True, slots=True)
 class RopeOrder(_OneToOne):
     """Columns of queries and keys for rotary encoding: pairs (i, i + d/2) beside each other.
 
@@ -185,28 +165,39 @@ class RopeOrder(_OneToOne):
         leaf = snapshot.key.rpartition(".")[2]
         if not heads or module_kinds(snapshot) != ("Linear",) or leaf not in ("weight", "bias"):
             return snapshot
-        columns = snapshot.shape[-1] if snapshot.shape else 0
-        if snapshot.dtype.kind in (Kind.PACKED, Kind.QUANTIZED) or columns % (2 * heads):
-            raise AdapterError(
-                f"{list(snapshot.shape)} of {snapshot.dtype_label} has no columns for {heads} "
-                f"heads",
-                key=snapshot.key,
-            )
-        order = np.arange(columns).reshape(heads, 2, -1).transpose(0, 2, 1).reshape(-1)
-        if not self.to_pairs:
-            order = np.argsort(order)
-        peak = snapshot.nbytes + int(getattr(snapshot.source, "peak_bytes", snapshot.nbytes))
-        origin = None if snapshot.origin is None else Origin(snapshot.origin.path)
-        return replace(
-            snapshot,
-            source=PermutedSource(snapshot.source, order, peak),
-            origin=origin,
-            trail=(*snapshot.trail, f"permute {heads} heads"),
-        )
+        return permuted(snapshot, heads, to_pairs=self.to_pairs)
 
     def reverse(self) -> RopeOrder:
         """The order before."""
         return replace(self, to_pairs=not self.to_pairs)
+
+
+@lru_cache(maxsize=16)
+def _order(columns: int, heads: int, to_pairs: bool) -> Array:
+    """Where every column comes from; the layers of a model have the same."""
+    order = np.arange(columns).reshape(heads, 2, -1).transpose(0, 2, 1).reshape(-1)
+    return order if to_pairs else np.argsort(order)
+
+
+def permuted(snapshot: TensorSnapshot, heads: int, *, to_pairs: bool) -> TensorSnapshot:
+    """The entries of the last axis of every head from halves to pairs, or back.
+
+    Raises AdapterError for columns that do not divide by the heads, or that share bytes.
+    """
+    columns = snapshot.shape[-1] if snapshot.shape else 0
+    if snapshot.dtype.kind in TOGETHER or columns % (2 * heads):
+        raise AdapterError(
+            f"{list(snapshot.shape)} of {snapshot.dtype_label} has no columns for {heads} heads",
+            key=snapshot.key,
+        )
+    order = _order(columns, heads, to_pairs)
+    peak = snapshot.nbytes + peak_of(snapshot.source, snapshot.nbytes)
+    return replace(
+        snapshot,
+        source=PermutedSource(snapshot.source, order, peak),
+        origin=None if snapshot.origin is None else Origin(snapshot.origin.path),
+        trail=(*snapshot.trail, f"permute {heads} heads" if heads > 1 else "permute"),
+    )
 
 
 FORMS = (

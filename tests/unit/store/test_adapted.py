@@ -47,7 +47,7 @@ class CutShort(Streamed):
 
 
 SHORT = [
-    pytest.param(lambda s: rows_of(s, 1, 2), r"gave 16 bytes, expected 32 or more", id="rows"),
+    pytest.param(lambda s: rows_of(s, 1, 2), "gave 0 bytes, expected 16", id="rows"),
     pytest.param(lambda s: changed(s, Slice(0, 1, 3)), "gave 8 bytes, expected 16", id="slice"),
     pytest.param(
         lambda s: scaled_product(s, TensorSnapshot.from_array("s", np.ones((1, 1), "<f4"))),
