@@ -1,4 +1,4 @@
-"""The command ``ruda-workbench``: FILE…, --sample, --theme, --screenshot and --self-test."""
+"""The command ``ruda-workbench``: FILE…, --target, --recipe, --sample, --screenshot and more."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ruda_workbench.display import no_display
+
+if TYPE_CHECKING:
+    from ruda.session import TargetChoice
+    from ruda.store import Recipe
 
 
 def parser() -> argparse.ArgumentParser:
@@ -19,6 +24,13 @@ def parser() -> argparse.ArgumentParser:
         description="Open weights and datasets, see what is in them, fix, convert and run.",
     )
     made.add_argument("files", nargs="*", type=Path, metavar="FILE")
+    made.add_argument(
+        "--target", metavar="MODEL|FILE", help="lay the files onto a model, a file or an arch.toml"
+    )
+    made.add_argument(
+        "--set", action="append", default=[], metavar="KEY=N", help="a setting of the model"
+    )
+    made.add_argument("--recipe", type=Path, metavar="TOML", help="open the files with a recipe")
     made.add_argument("--sample", action="store_true", help="open the embedded sample")
     made.add_argument("--theme", choices=["system", "light", "dark"])
     made.add_argument("--config", type=Path, metavar="FOLDER", help="keep settings here")
@@ -61,7 +73,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _run(options)
 
 
+def opening(options: argparse.Namespace) -> tuple[TargetChoice | None, Recipe | None]:
+    """The target and the recipe that files are opened with. Raises RudaError as their parsers."""
+    from ruda.errors import SettingError
+    from ruda.session import parse_target
+    from ruda.store import read_recipe
+
+    if options.set and options.target is None:
+        raise SettingError("--set needs a --target")
+    if (options.target or options.recipe) and not options.files:
+        raise SettingError("--target and --recipe need a FILE")
+    target = None if options.target is None else parse_target(options.target, options.set)
+    return target, None if options.recipe is None else read_recipe(options.recipe)
+
+
 def _run(options: argparse.Namespace) -> int:
+    from ruda.errors import RudaError
     from ruda_workbench import operations
     from ruda_workbench.application import (
         Shell,
@@ -73,6 +100,11 @@ def _run(options: argparse.Namespace) -> int:
     )
     from ruda_workbench.storage import Storage, default_folder
 
+    try:
+        target, recipe = opening(options)
+    except (RudaError, OSError) as error:
+        sys.stderr.write(f"ruda-workbench: {error}\n")
+        return 2
     app = application()
     storage = Storage(options.config or default_folder())
     window = build_window(app, storage, theme=options.theme)
@@ -84,7 +116,11 @@ def _run(options: argparse.Namespace) -> int:
     window.show()
     if options.sample:
         operations.open_sample(window.context)
-    window.open_paths(options.files)
+    if target is None and recipe is None:
+        window.open_paths(options.files)
+    else:
+        for path in options.files:
+            operations.open_document(window.context, path, recipe=recipe, target=target)
     code = app.exec()
     let_go(shell.window)
     return code

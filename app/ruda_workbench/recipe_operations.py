@@ -8,6 +8,7 @@ from ruda.errors import RudaError
 from ruda.session import (
     SEVERAL,
     Document,
+    ModelFit,
     RuleDraft,
     SuggestLine,
     later,
@@ -76,6 +77,20 @@ def take_preset(context: Context, document: Document, name: str) -> str:
         return tr("The recipe has these steps already.")
     context.session.edit(document.id, offer.title, recipe)
     return ""
+
+
+def take_fit(context: Context, document: Document, fit: ModelFit) -> None:
+    """Lay a document onto a model that it is complete for; what nothing says is told."""
+    document = context.session.retarget(document.id, fit.choice)
+    if fit.recipe != document.recipe:
+        title = tr("What {name} needs", name=fit.choice.name)
+        context.session.edit(document.id, title, fit.recipe)
+    if fit.doubts:
+        context.notify(
+            "warning",
+            tr("Results of {name} depend on more", name=fit.choice.name),
+            "\n".join(fit.doubts),
+        )
 
 
 def skip(context: Context, document: Document, keys: Sequence[str], *, on: bool) -> None:

@@ -1,4 +1,4 @@
-"""What stands in the load diff while no model is chosen: the models there are."""
+"""What stands in the load diff while no model is chosen: what fits, a file, every model."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QFrame,
+    QLabel,
     QScrollArea,
     QSizePolicy,
     QVBoxLayout,
@@ -14,8 +15,12 @@ from PySide6.QtWidgets import (
 )
 
 from ruda.models import architectures
-from ruda.session import tr
+from ruda.progress import Monitor
+from ruda.session import Document, JobFailure, ModelFit, model_fits, tr
+from ruda_workbench.context import Context
 from ruda_workbench.icons import paint_icon
+from ruda_workbench.panels.title import FILE_TARGET
+from ruda_workbench.qt_jobs import Latest
 from ruda_workbench.theme import colour, colours, mono_font, text_font
 from ruda_workbench.tokens import Radius, Space, Type
 from ruda_workbench.widgets.labels import label
@@ -23,12 +28,14 @@ from ruda_workbench.widgets.painting import draw_round, draw_text
 
 
 class _Model(QAbstractButton):
-    def __init__(self, name: str, title: str, summary: str) -> None:
+    def __init__(self, name: str, title: str, summary: str, fit: ModelFit | None = None) -> None:
         super().__init__()
+        self.fit = fit
         self.name = name
         self._summary = summary
         self.setText(title)
-        self.setObjectName(f"chooser.{name}")
+        place = "fit" if fit is not None else "file" if name == FILE_TARGET else ""
+        self.setObjectName(".".join(filter(None, ("chooser", place, name.strip("\0")))))
         self.setAccessibleName(f"{title}. {summary}")
         self.setToolTip(summary)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -52,7 +59,8 @@ class _Model(QAbstractButton):
         upper = QRectF(inner.left(), inner.top(), inner.width(), inner.height() / 2)
         width = draw_text(painter, upper, self.text(), font=text_font(bold=True), ink="text")
         name = upper.adjusted(width + Space.S, 0, 0, 0)
-        draw_text(painter, name, self.name, font=mono_font(11), ink="dim")
+        if self.name != FILE_TARGET:
+            draw_text(painter, name, self.name, font=mono_font(11), ink="dim")
         lower = QRectF(inner.left(), inner.center().y(), inner.width(), inner.height() / 2)
         draw_text(painter, lower, self._summary, font=text_font(Type.CAPTION + 1), ink="dim")
         mark = QRectF(area.right() - 28, area.center().y() - 8, 16, 16)
@@ -60,12 +68,17 @@ class _Model(QAbstractButton):
 
 
 class TargetChooser(QWidget):
-    """Offers every registered architecture."""
+    """Offers what a document is complete for, a file, and every registered architecture."""
 
     picked = Signal(str)
+    """Name of an architecture, or ``FILE_TARGET``."""
+    fit_picked = Signal(object)
+    """A ``ModelFit``."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: Context) -> None:
         super().__init__()
+        self._question = Latest(context.jobs, self)
+        self._document: Document | None = None
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         card = QFrame()
@@ -82,11 +95,74 @@ class TargetChooser(QWidget):
         inner.addWidget(self._models())
         column.addWidget(card)
 
+    @property
+    def fits(self) -> tuple[ModelFit, ...]:
+        """The models that are offered as complete."""
+        rows = (self._fit_rows.itemAt(place) for place in range(self._fit_rows.count()))
+        widgets = (None if row is None else row.widget() for row in rows)
+        return tuple(w.fit for w in widgets if isinstance(w, _Model) and w.fit is not None)
+
+    def look(self, document: Document) -> None:
+        """Look for the models that a document is complete for, in a job."""
+        if document is self._document:
+            return
+        self._document = document
+        self._show_fits(())
+        self._note.setText(tr("Looking for models that find all they want in this file…"))
+        self._note.show()
+
+        def work(monitor: Monitor) -> tuple[ModelFit, ...]:
+            return model_fits(document, monitor=monitor)
+
+        def failed(_: JobFailure) -> None:
+            self._show_fits(())
+
+        self._question.ask(tr("Looking for models"), work, self._show_fits, failed, self.leave)
+
+    def leave(self) -> None:
+        """Stop looking; the next look begins anew."""
+        if self._question.is_waiting:
+            self._question.drop()
+            self._document = None
+
+    def _show_fits(self, fits: tuple[ModelFit, ...]) -> None:
+        while self._fit_rows.count():
+            item = self._fit_rows.takeAt(0)
+            widget = None if item is None else item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        for fit in fits:
+            row = _Model(fit.choice.name, fit.title, fit.facts, fit)
+            row.setToolTip("\n".join((fit.facts, *fit.doubts)))
+            row.clicked.connect(self._clicked)
+            self._fit_rows.addWidget(row)
+        self._note.setText(tr("No model finds all it wants; the load diff shows what is missing."))
+        self._note.setVisible(not fits)
+
     def _models(self) -> QScrollArea:
         rows = QWidget()
         column = QVBoxLayout(rows)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
+        caption = _caption(tr("Complete for"))
+        self._note = label(role="dim", wrap=True)
+        self._note.setObjectName("chooser.note")
+        self._note.setContentsMargins(Space.M, 0, 0, Space.S)
+        self._fit_rows = QVBoxLayout()
+        self._fit_rows.setSpacing(0)
+        column.addWidget(caption)
+        column.addWidget(self._note)
+        column.addLayout(self._fit_rows)
+        column.addWidget(_caption(tr("A file")))
+        file_row = _Model(
+            FILE_TARGET,
+            tr("A weights file or a description…"),
+            tr("The tensors of another file, or what an arch.toml says that a model wants"),
+        )
+        file_row.clicked.connect(self._clicked)
+        column.addWidget(file_row)
+        column.addWidget(_caption(tr("All models")))
         for architecture in architectures():
             row = _Model(architecture.name, architecture.title, architecture.summary)
             row.clicked.connect(self._clicked)
@@ -104,5 +180,13 @@ class TargetChooser(QWidget):
 
     def _clicked(self) -> None:
         row = self.sender()
-        if isinstance(row, _Model):
+        if isinstance(row, _Model) and row.fit is not None:
+            self.fit_picked.emit(row.fit)
+        elif isinstance(row, _Model):
             self.picked.emit(row.name)
+
+
+def _caption(text: str) -> QLabel:
+    made = label(text, role="caption")
+    made.setContentsMargins(Space.M, Space.S, 0, Space.XS)
+    return made

@@ -19,6 +19,7 @@ from ruda.models import architectures
 from ruda.session import (
     Changes,
     Document,
+    ModelFit,
     TargetChoice,
     TensorTable,
     counted,
@@ -29,6 +30,7 @@ from ruda.session import (
 )
 from ruda.store import DiffRow, TensorSnapshot, available_formats, write_diff
 from ruda_workbench import operations, report_operations, save_operations
+from ruda_workbench import recipe_operations as edits
 from ruda_workbench.action_book import Action
 from ruda_workbench.context import Context
 from ruda_workbench.dialogs.save_sheet import SaveSheet
@@ -104,7 +106,7 @@ class WeightsWorkspace(Workspace):
         self.tensors = TensorsPanel(self.context)
         self.diff = LoadDiffPanel(self.context, self.watch)
         self.convert = ConvertPanel(self.context, self.watch)
-        self.chooser = TargetChooser()
+        self.chooser = TargetChooser(self.context)
         self._view_pages = QStackedWidget()
         for panel in (self.tensors, self.diff, self.convert, self.chooser):
             self._view_pages.addWidget(panel)
@@ -114,6 +116,7 @@ class WeightsWorkspace(Workspace):
     def _connect(self) -> None:
         self.welcome.open_asked.connect(self._open)
         self.welcome.sample_asked.connect(self._sample)
+        self.welcome.guide_asked.connect(self._guide)
         self.welcome.recent_asked.connect(self._recent)
         self.title.target_picked.connect(self.choose_target)
         self.title.part_picked.connect(self.take_part)
@@ -122,6 +125,7 @@ class WeightsWorkspace(Workspace):
         self.export.clicked.connect(self.ask_export)
         self.views.chosen.connect(self.show_view)
         self.chooser.picked.connect(self.choose_target)
+        self.chooser.fit_picked.connect(self.take_fit)
         self.tensors.selected.connect(self._keys_selected)
         self.diff.selected.connect(self._rows_selected)
         self.convert.selected.connect(self._converted_selected)
@@ -194,7 +198,7 @@ class WeightsWorkspace(Workspace):
 
     def left(self) -> None:
         """Drop the questions that are open."""
-        for panel in (self.tensors, self.diff, self.convert, self._inspector):
+        for panel in (self.tensors, self.diff, self.convert, self.chooser, self._inspector):
             panel.leave()
 
     def set_dropping(self, *, active: bool) -> None:
@@ -212,6 +216,8 @@ class WeightsWorkspace(Workspace):
         panel: QWidget = {"tensors": self.tensors, "diff": self.diff, "convert": self.convert}[name]
         if name == "diff" and (document is None or document.target is None):
             panel = self.chooser
+            if document is not None:
+                self.chooser.look(document)
         self._view_pages.setCurrentWidget(panel)
         self.export.setVisible(panel is self.diff)
         self._select_again()
@@ -232,7 +238,9 @@ class WeightsWorkspace(Workspace):
             return
         if name == FILE_TARGET:
             found, _ = QFileDialog.getOpenFileName(
-                self, tr("Compare with the tensors of a file"), str(self.context.folder)
+                self,
+                tr("Lay onto the tensors of a file, or onto a description"),
+                str(self.context.folder),
             )
             choice = TargetChoice.of(found, is_file=True) if found else document.target
         else:
@@ -240,6 +248,13 @@ class WeightsWorkspace(Workspace):
         operations.choose_target(self.context, document, choice)
         self._show_title()
         if choice is not None:
+            self.show_view("diff")
+
+    def take_fit(self, fit: ModelFit) -> None:
+        """Lay the document onto a model that it is complete for, with the steps that it takes."""
+        document = self.watch.document
+        if document is not None:
+            edits.take_fit(self.context, document, fit)
             self.show_view("diff")
 
     def take_part(self, key: str) -> None:
@@ -392,6 +407,9 @@ class WeightsWorkspace(Workspace):
         ask = getattr(window, "ask_open", None)
         if ask is not None:
             ask()
+
+    def _guide(self) -> None:
+        self.context.guide_wanted.emit("start")
 
     def _sample(self) -> None:
         operations.open_sample(self.context)

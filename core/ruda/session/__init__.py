@@ -61,6 +61,7 @@ from ruda.session.pages.inspector import (
 from ruda.session.pages.item import ItemPage, Score, item_page
 from ruda.session.pages.jobs import JobLine, job_line, job_lines, rate_text
 from ruda.session.pages.metadata import MetadataLine, metadata_lines
+from ruda.session.pages.model_fits import ModelFit, model_fits
 from ruda.session.pages.query import Query, QueryProblem
 from ruda.session.pages.rules import (
     ChangeLine,
@@ -199,6 +200,7 @@ __all__ = [
     "LayerLine",
     "LoadedModel",
     "MetadataLine",
+    "ModelFit",
     "OpenDataset",
     "PRESET_TITLES",
     "Prediction",
@@ -284,6 +286,7 @@ __all__ = [
     "load_model",
     "metadata_lines",
     "mistakes_page",
+    "model_fits",
     "number_text",
     "open_part",
     "parse_target",

@@ -1,0 +1,149 @@
+"""The models that a file is complete for, each with the steps that make it so; none is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ruda.errors import RudaError
+from ruda.progress import SILENT, Monitor, track
+from ruda.session.document import Document, TargetChoice
+from ruda.session.language import tr
+from ruda.session.wording import counted, listed
+from ruda.store import CastPolicy, Recipe, Status, TensorIndex, convert, diff, preset_named
+from ruda.tensor import DType
+
+if TYPE_CHECKING:
+    from ruda.models import Architecture, Proposal
+
+MOST = 20_000
+"""Tensors up to which a file is looked at: no registered model has nearly as many."""
+_WRAPPERS: tuple[tuple[str, ...], ...] = (("wrappers",), ("lightning", "wrappers"))
+"""Presets that are tried, in the order in which they would be added."""
+_PYTORCH = "pytorch-to-ruda"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFit:
+    """A model all of whose tensors the document has, under a recipe."""
+
+    choice: TargetChoice
+    recipe: Recipe
+    """The document's own, and what has to be added."""
+    title: str
+    facts: str
+    """How many tensors, and the steps that are added."""
+    doubts: tuple[str, ...]
+    """What results depend on and no tensor says, in sentences."""
+
+
+def model_fits(document: Document, *, monitor: Monitor = SILENT) -> tuple[ModelFit, ...]:
+    """Every registered model that could be loaded completely, the largest first. Headers only.
+
+    Settings are read off the shapes where the family allows, and the defaults are tried else.
+    Raises Cancelled; what cannot be carried out fits nothing.
+    """
+    from ruda.models import architectures
+
+    index, recipe = document.index, document.recipe
+    if not 0 < len(index) <= MOST:
+        return ()
+    found: dict[str, tuple[int, ModelFit]] = {}
+    for proposal in _proposals(document, monitor):
+        fit = _of_proposal(proposal, recipe)
+        found.setdefault(fit.choice.name, (proposal.tensors, fit))
+    for architecture in track(architectures(), monitor, "models"):
+        if architecture.name not in found:
+            tried = _by_defaults(architecture, index, recipe, monitor)
+            if tried is not None:
+                found[architecture.name] = tried
+    ranked = sorted(found.values(), key=lambda each: -each[0])
+    return tuple(fit for _, fit in ranked)
+
+
+def _proposals(document: Document, monitor: Monitor) -> tuple[Proposal, ...]:
+    from ruda.models import config_beside, proposals
+
+    if document.recipe.adapt:
+        return ()
+    try:
+        config = config_beside(document.path)
+        view = document.index
+        if not document.recipe.is_identity:
+            view = convert(view, recipe=document.recipe)
+        return proposals(view, config, monitor=monitor)
+    except RudaError:
+        return ()  # a configuration or a recipe that cannot be used is said where it is shown
+
+
+def _of_proposal(found: Proposal, recipe: Recipe) -> ModelFit:
+    made = recipe if found.adapter is None else recipe.with_adapt(found.adapter)
+    if found.cast is not None:
+        made = made.with_cast(CastPolicy.every(DType.parse(found.cast)))
+    defaults = {setting.name: setting.default for setting in found.architecture.settings}
+    left = [
+        tr(
+            "Nothing says {name}: it is taken as {value}, and results depend on it.",
+            name=name,
+            value=found.settings.get(name, defaults[name]),
+        )
+        for name in found.left
+    ]
+    return ModelFit(
+        choice=TargetChoice.of(found.architecture.name, found.settings),
+        recipe=made,
+        title=found.architecture.title,
+        facts=_facts(found.tensors, found.settings, (*filter(None, (found.adapter, found.cast)),)),
+        doubts=(*left, *found.doubts),
+    )
+
+
+def _by_defaults(
+    architecture: Architecture, index: TensorIndex, recipe: Recipe, monitor: Monitor
+) -> tuple[int, ModelFit] | None:
+    model = architecture.build()
+    for words, made in _recipes(recipe):
+        monitor.check()
+        try:
+            report = diff(index, model, recipe=made)
+        except RudaError:
+            continue
+        if report.target_tensors > len(index):
+            return None
+        if report.counts[Status.APPLIED] == report.target_tensors:
+            fit = ModelFit(
+                choice=TargetChoice.of(architecture.name),
+                recipe=made,
+                title=architecture.title,
+                facts=_facts(report.target_tensors, {}, words),
+                doubts=(),
+            )
+            return report.target_tensors, fit
+    return None
+
+
+def _recipes(recipe: Recipe) -> Iterator[tuple[tuple[str, ...], Recipe]]:
+    """The recipe itself, then with more and more steps, and the names of those."""
+    bases: list[tuple[tuple[str, ...], Recipe]] = [((), recipe)]
+    for names in _WRAPPERS:
+        made = recipe
+        try:
+            for name in names:
+                made = preset_named(name).on(made)
+        except RudaError:
+            continue
+        bases.append((names, made))
+    for names, base in bases:
+        yield names, base
+        if not base.adapt:
+            yield (*names, _PYTORCH), base.with_adapt(_PYTORCH)
+
+
+def _facts(tensors: int, settings: Mapping[str, int], steps: Sequence[str]) -> str:
+    words = [tr("All of its {tensors} are there", tensors=counted(tensors, "tensor"))]
+    if settings:
+        words.append(", ".join(f"{key}={value}" for key, value in settings.items()))
+    if steps:
+        words.append(tr("with {steps}", steps=listed(steps)))
+    return " · ".join(words)
