@@ -7,7 +7,7 @@ import pytest
 
 from ruda import nn
 from ruda.errors import DTypeError, ModelError, SettingError, ShapeError
-from ruda.nn import activation, conv
+from ruda.nn import conv
 from ruda.tensor import DType, HostDevice, Tensor
 
 DEVICE = HostDevice()
@@ -171,13 +171,6 @@ def test_activations():
     assert np.isnan(found[-1])
     relu = nn.Relu()(x).numpy()
     np.testing.assert_array_equal(relu, [0, 0, 0, 0, 0, 0.5, 3, np.inf, np.nan])
-
-
-def test_erf_is_exact_to_the_last_digits():
-    x = np.concatenate([np.linspace(-9, 9, 4001), [0.0, -0.0, 1e-300, np.inf, -np.inf]])
-    expected = np.array([math.erf(v) for v in x])
-    np.testing.assert_allclose(activation.erf(x), expected, rtol=0, atol=1e-15)
-    assert np.isnan(activation.erf(np.array([np.nan]))[0])
 
 
 def test_dropout_is_the_identity():

@@ -21,6 +21,9 @@ from ruda.tensor.operations.operands import (
 )
 from ruda.tensor.promotion import require_float
 
+_BLOCK = 1 << 14
+"""Values at a time where many passes are made: those of one block stay in the cache."""
+
 
 def _of_each(name: str, values: Array, compute: Callable[[Array], Array]) -> Array:
     dtype, wide = working(name, values)
@@ -82,9 +85,14 @@ def gelu(values: Array) -> Array:
     """Value x · Φ(x) with the exact error function; 0 at -Inf, which is the limit."""
 
     def compute(x: Array) -> Array:
-        wide = x.astype(np.float64)
-        share = special.erfc(wide * -math.sqrt(0.5)) * 0.5
-        return np.where(np.isneginf(x), -0.0, wide * share)
+        flat = np.ascontiguousarray(x).reshape(-1)
+        out = np.empty_like(flat)
+        for start in range(0, flat.size, _BLOCK):
+            part = flat[start : start + _BLOCK]
+            wide = part.astype(np.float64)
+            share = special.erfc(wide * -math.sqrt(0.5)) * 0.5
+            out[start : start + _BLOCK] = np.where(np.isneginf(part), -0.0, wide * share)
+        return out.reshape(x.shape)
 
     return _of_each("gelu", values, compute)
 

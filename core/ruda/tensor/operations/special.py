@@ -51,7 +51,10 @@ def _far(size: Array) -> Array:
     whole = np.round(inside * 128.0) / 128.0
     rest = inside - whole
     power = np.exp(-whole * whole) * np.exp(-(2.0 * whole * rest + rest * rest))
-    tail = np.where(inside < 8.0, _middle(inside), _end(inside))
+    tail = np.asarray(_middle(inside))
+    late = inside >= 8.0  # rare, and much the dearer of the two
+    if late.any():
+        tail[late] = _end(inside[late])
     return np.where(np.isnan(size), size, np.where(size >= 27.3, 0.0, power * tail))
 
 
