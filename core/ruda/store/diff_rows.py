@@ -36,8 +36,8 @@ class Cause(Enum):
     NO_SOURCE = "no source"
     NO_TARGET = "no target"
     HARMLESS = "harmless"
-    """Unused, and no model of Ruda's wants it: a counter of PyTorch's training, or a table that is
-    computed."""
+    """Unused, and nothing is lost: a counter of PyTorch's training, a table that is computed, or
+    another key of a tensor that is applied."""
     COLLISION = "collision"
     SHAPE = "shape"
     DTYPE = "dtype"

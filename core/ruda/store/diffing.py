@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ruda.nn import ParamSpec
 from ruda.progress import SILENT, Monitor
@@ -29,7 +29,7 @@ from ruda.store.nearest import NearestKeys, probe_prefixes
 from ruda.store.recipe import Recipe
 from ruda.store.row_list import RowKind, RowList
 from ruda.store.snapshot import TensorSnapshot, kind_of
-from ruda.store.targets import Target, expected_of
+from ruda.store.targets import Target, aliases_of, expected_of
 from ruda.store.tying import with_tied
 
 
@@ -109,13 +109,15 @@ class _Diff:
         self.examples: list[int] = []
         """For every kind the place of the first row of it."""
         self.made: dict[int, DiffRow] = {}
+        self.twins: Mapping[int, str] = {}
+        """For places of unused sources the key under which the same tensor is applied."""
         self.kinds = self._kinds(source, monitor)
 
     def row(self, at: int) -> DiffRow:
         """The row at a place."""
         if at >= len(self.params):
             place, name = self.alone[at - len(self.params)]
-            return self.judge.alone(self._snapshot(place), name)
+            return self.judge.alone(self._snapshot(place), name, self.twins.get(place))
         param, place = self.params[at], self.matching.places[at]
         if place != NOWHERE:
             return self.judge.pair(param, self._snapshot(place), self._name_of(at))
@@ -137,8 +139,23 @@ class _Diff:
         """The kind of every row."""
         numbers, odd, _ = source_heads(source)
         kinds = self._param_kinds(numbers, odd, monitor)
+        self.twins = self._twins(source, kinds)
         kinds += self._alone_kinds(numbers, monitor)
         return kinds
+
+    def _twins(self, source: TensorIndex, kinds: Sequence[int]) -> dict[int, str]:
+        """The unused sources that are one tensor with a source that is applied."""
+        owners = dict(aliases_of(source)) if self.alone else {}
+        if not owners:
+            return {}
+        keys, known = self.matching.keys, self.known
+        applied = {
+            owners.get(keys[place], keys[place]): keys[place]
+            for place, kind in zip(self.matching.places, kinds, strict=True)
+            if place != NOWHERE and known[kind].status is Status.APPLIED
+        }
+        found = ((place, owners.get(keys[place], keys[place])) for place, _ in self.alone)
+        return {place: applied[owner] for place, owner in found if owner in applied}
 
     def _param_kinds(
         self, numbers: Sequence[int], odd: frozenset[int], monitor: Monitor
@@ -175,7 +192,9 @@ class _Diff:
                 name, self._snapshot(place).shape
             )
             code: object = numbers[place] * 4 + 2 * (keys[place] != name) + harmless
-            if skips:
+            if place in self.twins:
+                code = None, at  # its sentence names a key
+            elif skips:
                 containers = self._snapshot(place).containers
                 code = code, self.judge.skip_cause(name, containers, keys[place])
             kind = memo.get(code)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ruda.nn import Module, ModuleSpec, ParamSpec
 from ruda.store.containers import Inference, infer_containers
-from ruda.store.index import TensorIndex
+from ruda.store.index import LazySnapshots, TensorIndex
 from ruda.tensor import DType, Kind
 
 Target = TensorIndex | Module | ModuleSpec
@@ -60,12 +60,19 @@ def _of_index(index: TensorIndex, *, needs_kinds: bool) -> Expected:
         for s in index.snapshots.values()
     )
     notes = tuple(f"target {name}: {note}" for note in found.notes)
-    return Expected(params, name, notes, _aliases(index))
+    return Expected(params, name, notes, aliases_of(index))
 
 
-def _aliases(index: TensorIndex) -> tuple[tuple[str, str], ...]:
-    """Keys of a file that are wholly one tensor: the same bytes as the same type and shape."""
+def aliases_of(index: TensorIndex) -> tuple[tuple[str, str], ...]:
+    """Keys of a file that are wholly one tensor: the same bytes as the same type and shape.
+
+    Pairs of an alias and its owner.
+    """
     found: list[tuple[str, str]] = []
+    if isinstance(index.snapshots, LazySnapshots) and all(
+        facts.shared_with is None for facts in index.facts()
+    ):
+        return ()  # without making a snapshot
     for alias in [s for s in index.snapshots.values() if s.shared_with is not None]:
         owner = index.get(alias.shared_with or "")
         place = alias.origin

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from ruda import nn
 from ruda.errors import LoadError, SpecError
 from ruda.nn import ModuleSpec
 from ruda.store import (
+    Cause,
     Flag,
     Recipe,
     Status,
@@ -132,6 +135,49 @@ def test_a_description_says_what_is_tied() -> None:
     for read, write in ((arch_from_toml, arch_to_toml), (arch_from_json, arch_to_json)):
         assert read(write(spec)).tied == spec.tied
     assert diff(index_of(embed__weight=WEIGHT), arch_from_toml(arch_to_toml(spec))).is_complete
+
+
+class Untied(nn.Module):
+    """What a model is that has no head of its own."""
+
+    def __init__(self) -> None:
+        self.embed = nn.Linear(4, 3, bias=False, seed=0)
+        self.norm = nn.LayerNorm(3)
+
+
+TWINS = [
+    pytest.param("embed.weight", "head.weight", WEIGHT.T, True, id="the alias is left"),
+    pytest.param("head.weight", "embed.weight", WEIGHT.T, True, id="the owner is left"),
+    pytest.param("embed.weight", "head.weight", WEIGHT, False, id="nothing is applied"),
+]
+
+
+@pytest.mark.parametrize(("owner", "alias", "values", "clean"), TWINS)
+def test_another_key_of_an_applied_tensor_is_harmless(
+    tmp_path, owner: str, alias: str, values: np.ndarray, clean: bool
+) -> None:
+    path = tmp_path / "tied.pt"
+    first = TensorSnapshot.from_array(owner, np.ascontiguousarray(values))
+    second = replace(first, key=alias, shared_with=owner)
+    save(TensorIndex.of([first, second, *index_of().values()], format="x"), path)
+    with open_store(path) as source:
+        assert {s.shared_with for s in source.values()} == {None, owner}
+        report = diff(source, Untied(), recipe=Recipe(adapt=("pytorch-to-ruda",)))
+        (row,) = [row for row in report.of(Status.UNUSED) if row.key == "head.weight"]
+        assert report.is_clean is clean
+        assert report.totals_hold
+        expected = "the same tensor as 'embed.weight', which is applied: nothing of it is lost"
+        assert (row.reason == expected) is clean
+        assert (row.cause is Cause.HARMLESS) is clean
+
+
+def test_a_view_of_a_part_is_no_other_key_of_the_tensor() -> None:
+    whole = index_of(embed__weight=WEIGHT)["embed.weight"]
+    part = replace(whole, key="part", shape=(2, 6), shared_with="embed.weight")
+    source = TensorIndex.of([whole, part, *index_of().values()], format="x")
+    report = diff(source, Untied())
+    assert report.is_complete
+    assert not report.is_clean
 
 
 def test_another_file_as_target_knows_its_aliases(tmp_path) -> None:
