@@ -54,6 +54,9 @@ def change_rules(
 def take_hint(context: Context, document: Document, hint: Hint) -> None:
     """Do what a hint offers."""
     rule = hint.rule
+    if hint.kind == "cast":
+        choose_cast(context, document, hint.value, every=True, keep=())
+        return
     if rule is None:
         choose_layout(context, document, hint.value)
         return

@@ -129,4 +129,4 @@ def hint_words(hint: Hint) -> str:
     import shlex
 
     rule = hint.rule
-    return shlex.join(["--adapt", hint.value] if rule is None else ["--remap", *rule])
+    return shlex.join([f"--{hint.kind}", hint.value] if rule is None else ["--remap", *rule])

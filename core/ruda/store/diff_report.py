@@ -35,14 +35,14 @@ class Hint(NamedTuple):
     """A step that would let more tensors load, found by probing; never taken by itself."""
 
     kind: str
-    """``strip`` or ``add`` (a prefix), or ``adapt`` (an adapter)."""
+    """``strip`` or ``add`` (a prefix), ``adapt`` (an adapter) or ``cast`` (floats to a type)."""
     value: str
     matches: int
-    """Number of target tensors that would find a source."""
+    """Number of target tensors that would find a source, or fit what they find."""
 
     @property
     def rule(self) -> tuple[str, str] | None:
-        """The remap rule that does it, as (pattern, replacement); None for an adapter."""
+        """The remap rule that does it, as (pattern, replacement); None for the others."""
         if self.kind == "strip":
             return "^" + re.escape(self.value), ""
         if self.kind == "add":
@@ -52,8 +52,8 @@ class Hint(NamedTuple):
     @property
     def action(self) -> str:
         """What to do, as the beginning of a sentence."""
-        words = {"strip": "stripping", "add": "adding", "adapt": "the adapter"}
-        shown = self.value if self.kind == "adapt" else repr(self.value)
+        words = {"strip": "stripping", "add": "adding", "adapt": "the adapter", "cast": "a cast to"}
+        shown = self.value if self.kind in ("adapt", "cast") else repr(self.value)
         return f"{words[self.kind]} {shown}"
 
 

@@ -262,6 +262,20 @@ class _Diff:
 
     def hints(self, monitor: Monitor = SILENT) -> tuple[Hint, ...]:
         """Steps that would let more tensors load, the most matches first."""
+        found = (*self._name_hints(monitor), *self._cast_hints())
+        return tuple(sorted(found, key=lambda hint: -hint.matches))
+
+    def _cast_hints(self) -> Iterable[Hint]:
+        """The cast that would do, where the targets of floats of other types want one type."""
+        apart = [kind.cause is Cause.DTYPE for kind in self.known]
+        if self.recipe.cast is not None or not any(apart):
+            return
+        wanted = [p.dtype for p, kind in zip(self.params, self.kinds, strict=False) if apart[kind]]
+        if len(set(wanted)) == 1 and wanted[0].is_float:
+            yield Hint("cast", str(wanted[0]), len(wanted))
+
+    def _name_hints(self, monitor: Monitor) -> Sequence[Hint]:
+        """Prefixes and adapters under which missing tensors would be found."""
         lacks = [kind.status is Status.MISSING for kind in self.known]
         missing = [p for p, kind in zip(self.params, self.kinds, strict=False) if lacks[kind]]
         counts = Counter(self.kinds)
@@ -284,7 +298,7 @@ class _Diff:
         monitor.check()
         hints = probe_prefixes(self.unused, wanted, monitor=monitor)
         if hints and hints[0].matches >= len(missing) and not turned:
-            return tuple(hints)  # an adapter could not match more
+            return hints  # an adapter could not match more
         best = Hint("adapt", "", 0)
         by_name = () if self.recipe.adapt else recognised(self.matching.names.keys())
         for name in (*by_name, *adapter_names()):
@@ -296,7 +310,7 @@ class _Diff:
                 best = hint if hint.matches > best.matches else best
         if best.matches:
             hints.append(best)
-        return tuple(sorted(hints, key=lambda hint: -hint.matches))
+        return hints
 
     def _found_by(self, names: OtherNames, params: Sequence[ParamSpec], monitor: Monitor) -> int:
         """How many of the parameters have a source under other names."""
