@@ -15,7 +15,14 @@ from PySide6.QtWidgets import (
 )
 
 from ruda.progress import Monitor
-from ruda.session import CompareValues, JobFailure, compare_values, size_text, tr
+from ruda.session import (
+    CompareValues,
+    JobFailure,
+    compare_values,
+    difference_text,
+    size_text,
+    tr,
+)
 from ruda.store import CompareRow, position_of
 from ruda_workbench.context import Context
 from ruda_workbench.qt_jobs import Latest
@@ -180,7 +187,8 @@ class CompareMapsPanel(QFrame):
         if not self._can_draw(row):
             if row.left is None or row.right is None:
                 return tr("Only one side has this tensor.")
-            return row.reason[:1].upper() + row.reason[1:] + "."
+            reason = difference_text(row)
+            return f"{reason[:1].upper()}{reason[1:]}."
         if waits:
             return tr("This tensor is large; its values are read when you ask.")
         return "" if found is not None else tr("Reading values…")

@@ -63,6 +63,7 @@ from ruda.session.pages.jobs import JobLine, job_line, job_lines, rate_text
 from ruda.session.pages.metadata import MetadataLine, metadata_lines
 from ruda.session.pages.model_fits import ModelFit, model_fits
 from ruda.session.pages.query import Query, QueryProblem
+from ruda.session.pages.reasons import banner_text, difference_text, reason_text
 from ruda.session.pages.rules import (
     ChangeLine,
     RuleDraft,
@@ -90,6 +91,7 @@ from ruda.session.pages.save import (
     SavePlanPage,
     cast_text,
     save_plan_page,
+    edited_page,
     saved_page,
 )
 from ruda.session.pages.status import StatusLook, is_problem, status_look
@@ -244,6 +246,7 @@ __all__ = [
     "ValuesPage",
     "accuracy_text",
     "add_recent",
+    "banner_text",
     "batch_page",
     "can_write",
     "capture_session",
@@ -264,6 +267,7 @@ __all__ = [
     "diff_lines",
     "diff_page",
     "diff_summary",
+    "difference_text",
     "drafts_of",
     "edit_only",
     "evaluate",
@@ -299,6 +303,7 @@ __all__ = [
     "read_recents",
     "read_settings",
     "read_state",
+    "reason_text",
     "recipe_of_state",
     "recipe_words",
     "remove_recent",

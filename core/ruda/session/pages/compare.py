@@ -14,6 +14,7 @@ from ruda.session.families import families_of
 from ruda.session.language import later, tr
 from ruda.session.pages.folding import Groups, Vector, fold_rows, group_rows
 from ruda.session.pages.query import Query, QueryProblem, find
+from ruda.session.pages.reasons import difference_text
 from ruda.session.pages.status import StatusLook
 from ruda.session.wording import count_text, counted, number_text, shapes_text, share_text
 from ruda.store import CompareReport, CompareRow, Likeness, fold
@@ -302,7 +303,7 @@ def _line(rows: tuple[CompareRow, ...], *, is_member: bool = False) -> CompareLi
     found = [row.deviation for row in rows if row.deviation is not None]
     total = sum(found, start=Deviation()) if found else None
     reasons = {row.reason for row in rows}
-    reason = first.reason
+    reason = difference_text(first)
     if len(reasons) > 1:
         changed = sum(row.likeness is not Likeness.SAME for row in rows)
         reason = tr("{count} of them differ", count=count_text(changed)) if changed else ""

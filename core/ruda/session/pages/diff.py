@@ -13,6 +13,7 @@ from ruda.session.language import tr
 from ruda.session.pages.diff_lines import DiffLines, DiffTable, table_lines
 from ruda.session.pages.folding import Vector
 from ruda.session.pages.query import Query, QueryProblem, find
+from ruda.session.pages.reasons import banner_text
 from ruda.session.pages.status import is_problem, status_look
 from ruda.session.steps import steps_text
 from ruda.session.wording import count_text, counted, keeping_text, share_text, size_text
@@ -169,7 +170,7 @@ def _segments(table: DiffTable) -> tuple[Segment, ...]:
 
 
 def _banner(report: DiffReport) -> Banner | None:
-    text = report.banner
+    text = banner_text(report)
     if text is None:
         return None
     grave = report.counts[Status.ERROR] or not report.counts[Status.APPLIED]

@@ -13,6 +13,7 @@ from ruda.progress import SILENT, Monitor
 from ruda.session.families import families_of
 from ruda.session.language import tr
 from ruda.session.pages.folding import Groups, Vector, fold_rows, group_rows
+from ruda.session.pages.reasons import reason_text
 from ruda.session.wording import shapes_text
 from ruda.store import Cause, DiffReport, DiffRow, Flag, Nearest, RowList, RowsAt, Status, fold
 
@@ -297,7 +298,7 @@ def _line(
 def what_happens(row: DiffRow) -> str:
     """The last column: the steps of a row that applies, the reason of any other."""
     if row.status is not Status.APPLIED:
-        return row.reason
+        return reason_text(row)
     steps = " · ".join(row.trail)
     if row.caution:
         return (

@@ -1,0 +1,98 @@
+"""Reasons and banners: the library's own in English, from the facts in another language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from ruda.session import (
+    banner_text,
+    difference_text,
+    reason_text,
+    use_catalogue,
+)
+from ruda.store import Recipe, TensorIndex, TensorSnapshot, compare, diff
+
+GERMAN = {
+    "shape: the file has {have}, the target expects {want}": "Form: {have} statt {want}",
+    "type: the file has {have}, the target expects {want}": "Typ: {have} statt {want}",
+    "in the source, wanted by nobody": "von niemandem gewollt",
+    "{errors} of {total} cannot be applied, and {missing} keep their initial value": (
+        "{errors}/{total} gehen nicht, {missing} bleiben"
+    ),
+    "{changed} of {numel} values differ": "{changed} von {numel} verschieden",
+    "{beyond} beyond the tolerance": "{beyond} jenseits",
+    "shape {left} and {right}": "Form {left} und {right}",
+    "type {left} and {right}": "Typ {left} und {right}",
+}
+
+
+@pytest.fixture(autouse=True)
+def english_again() -> Iterator[None]:
+    yield
+    use_catalogue({})
+
+
+def index(**tensors: np.ndarray) -> TensorIndex:
+    made = [TensorSnapshot.from_array(key, value) for key, value in tensors.items()]
+    return TensorIndex.of(made, format="safetensors")
+
+
+def ones(*shape: int, dtype: str = "f4") -> np.ndarray:
+    return np.ones(shape, dtype)
+
+
+SOURCES = [
+    pytest.param(index(a=ones(2), b=ones(3)), id="complete"),
+    pytest.param(index(a=ones(2)), id="missing"),
+    pytest.param(index(a=ones(5), b=ones(3)), id="error"),
+    pytest.param(index(a=ones(5), x=ones(1)), id="error and missing"),
+    pytest.param(index(**{"m.a": ones(2), "m.b": ones(3)}), id="nothing, with a hint"),
+    pytest.param(index(x=ones(9)), id="nothing"),
+    pytest.param(index(a=ones(2, dtype="f8"), b=ones(3, dtype="i4")), id="types"),
+]
+TARGET = index(a=ones(2), b=ones(3))
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_english_is_what_the_library_says(source: TensorIndex) -> None:
+    report = diff(source, TARGET, recipe=Recipe())
+    assert banner_text(report) == report.banner
+    assert [reason_text(row) for row in report.rows] == [row.reason for row in report.rows]
+
+
+def test_another_language_says_the_facts() -> None:
+    target = index(a=ones(2), b=ones(3), c=ones(4))
+    report = diff(index(a=ones(5), c=ones(4), x=ones(1)), target)
+    use_catalogue(GERMAN)
+    assert banner_text(report) == "1/3 gehen nicht, 1 bleiben"
+    reasons = {row.key: reason_text(row) for row in report.rows}
+    assert reasons["a"] == "Form: [5] statt [2]"
+    assert reasons["x"] == "von niemandem gewollt"
+    typed = diff(index(a=ones(2, dtype="f8"), b=ones(3)), TARGET)
+    assert reason_text(typed.rows[0]) == "Typ: f64 statt f32"
+
+
+def differences() -> dict[str, str]:
+    left = index(a=ones(2), b=ones(3), c=ones(2), same=ones(1))
+    right = index(a=ones(2) * 2, b=ones(4), c=ones(2, dtype="f8") * 3, same=ones(1))
+    report = compare(left, right, values=True, ulp=1)
+    return {row.key: difference_text(row) for row in report.rows}
+
+
+def test_differences_are_told_in_both_languages() -> None:
+    assert differences() == {
+        "a": "2 of 2 values differ, 2 beyond the tolerance",
+        "b": "shape [3] and [4]",
+        "c": "dtype f32 and f64; 2 of 2 values differ, 2 beyond the tolerance",
+        "same": "",
+    }
+    use_catalogue(GERMAN)
+    assert differences() == {
+        "a": "2 von 2 verschieden, 2 jenseits",
+        "b": "Form [3] und [4]",
+        "c": "Typ f32 und f64; 2 von 2 verschieden, 2 jenseits",
+        "same": "",
+    }
