@@ -17,6 +17,8 @@ from ruda_workbench.widgets.buttons import icon_button, push_button
 from ruda_workbench.widgets.labels import label
 
 WIDTH = 420
+_BUTTONS_WIDTH = WIDTH - 2 * Space.M - 3 * Space.S - 2 * Size.HIT
+"""Beside the sign and the button that closes."""
 STAY = 8000
 """Milliseconds that a notice stays which is no error."""
 MOST = 3
@@ -89,17 +91,27 @@ class NoticeCard(QFrame):
         if notice.kind in ("info", "done"):
             QTimer.singleShot(STAY, self, self.close_notice)
 
-    def _buttons(self, notice: Notice) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setContentsMargins(-Space.XS, 0, 0, 0)
-        row.setSpacing(Space.XS)
+    def _buttons(self, notice: Notice) -> QVBoxLayout:
+        """The buttons in as many rows as their words need."""
+        lines = QVBoxLayout()
+        lines.setContentsMargins(-Space.XS, 0, 0, 0)
+        lines.setSpacing(0)
+        row, room = QHBoxLayout(), 0
         for text, run in notice.buttons:
             button = push_button(text, f"notice.{text.lower()}", link=True)
+            button.setParent(self)
+            button.ensurePolished()  # the style sheet makes it as wide as it will be
             button.clicked.connect(run)
             button.clicked.connect(self.close_notice)
-            row.addWidget(button)
-        row.addStretch(1)
-        return row
+            wide = button.sizeHint().width() + Space.XS
+            if wide > room:
+                row, room = QHBoxLayout(), _BUTTONS_WIDTH
+                row.setSpacing(Space.XS)
+                row.addStretch(1)
+                lines.addLayout(row)
+            row.insertWidget(row.count() - 1, button)
+            room -= wide
+        return lines
 
     def close_notice(self) -> None:
         """Take the notice away."""
