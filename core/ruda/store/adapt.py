@@ -13,12 +13,14 @@ from ruda.store.adapter import (
     PyTorchToRuda,
     RudaToPyTorch,
     chain,
+    has_rules,
     key_depth,
     may_divide,
     module_kinds,
     owners_of,
     pieces_of,
     results_of,
+    rule_of,
     with_last_segment,
 )
 from ruda.store.naming import NAME_FORMS, naming_named
@@ -36,12 +38,14 @@ __all__ = [
     "adapter_named",
     "adapter_names",
     "chain",
+    "has_rules",
     "key_depth",
     "may_divide",
     "module_kinds",
     "owners_of",
     "pieces_of",
     "results_of",
+    "rule_of",
     "with_last_segment",
 ]
 

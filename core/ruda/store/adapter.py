@@ -6,7 +6,7 @@ and the last segment of its key. It is pure: it returns another snapshot and rea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Protocol, runtime_checkable
@@ -103,11 +103,16 @@ class Chaining:
     def depth(self) -> int | None:
         """How many of the last segments of a key have a say in what ``adapt`` does to a tensor.
 
-        Beside them only its containers, element type and shape may have one: tensors that are
-        alike in these are asked about once. None, for a class that says nothing itself: any may.
+        Beside them only its containers, element type, shape and ``rule_of`` may have one: tensors
+        that are alike in these are asked about once. None, for a class that says nothing itself:
+        any may.
         """
         found: int | None = vars(type(self)).get("DEPTH")
         return found
+
+    def rule_of(self, key: str) -> Hashable:
+        """What else of a key has a say in ``adapt``: the row of a table that it is found in."""
+        return None
 
     def chain(self: ModuleAdapter, other: ModuleAdapter) -> ChainAdapter:
         """This adapter, then the other."""
@@ -148,6 +153,18 @@ def may_divide(adapter: ModuleAdapter, containers: tuple[str, ...]) -> bool:
 def key_depth(adapter: ModuleAdapter) -> int | None:
     """``depth`` of an adapter that may not have it."""
     return adapter.depth() if isinstance(adapter, Chaining) else None
+
+
+def has_rules(adapter: ModuleAdapter) -> bool:
+    """True if ``rule_of`` tells keys apart."""
+    if isinstance(adapter, ChainAdapter):
+        return any(map(has_rules, adapter.members))
+    return isinstance(adapter, Chaining) and type(adapter).rule_of is not Chaining.rule_of
+
+
+def rule_of(adapter: ModuleAdapter, key: str) -> Hashable:
+    """``rule_of`` of an adapter that may not have it."""
+    return adapter.rule_of(key) if isinstance(adapter, Chaining) else None
 
 
 def owners_of(adapter: ModuleAdapter, key: str) -> tuple[str, ...] | None:
@@ -228,6 +245,10 @@ class ChainAdapter(Chaining):
         depths = [key_depth(member) for member in self.members]
         known = [depth for depth in depths if depth is not None]
         return max(known, default=0) if len(known) == len(depths) else None
+
+    def rule_of(self, key: str) -> Hashable:
+        """Those of all members."""
+        return tuple(rule_of(member, key) for member in self.members)
 
     def reverse(self) -> ChainAdapter:
         """The reverses of the members, from the last to the first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import count
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
@@ -35,13 +35,20 @@ def source_heads(source: TensorIndex) -> Heads:
     return _numbered(heads, lambda head: head[0].kind is Kind.QUANTIZED)
 
 
-def param_heads(params: Sequence[ParamSpec], depth: int) -> Heads:
-    """Equal numbers: the same element type, shape, modules, and last ``depth`` segments."""
+def param_heads(
+    params: Sequence[ParamSpec],
+    depth: int,
+    rule_of: Callable[[str], Hashable] | None = None,
+) -> Heads:
+    """Equal numbers: the same element type, shape, modules, last ``depth`` segments and rule."""
     if depth > 1:
         ends = [tuple(param.key.rsplit(".", depth)[-depth:]) for param in params]
         heads: Iterable[Any] = zip(map(_FIELDS, params), ends, strict=True)
     else:
         heads = zip(map(_FIELDS, params), [p.key.rpartition(".")[2] for p in params], strict=True)
+    if rule_of is not None:
+        rules = [rule_of(param.key) for param in params]
+        heads = ((*head, rule) for head, rule in zip(heads, rules, strict=True))
     return _numbered(heads, lambda head: head[0][1].kind is Kind.QUANTIZED)
 
 

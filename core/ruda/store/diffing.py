@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import partial
 
 from ruda.nn import ParamSpec
 from ruda.progress import SILENT, Monitor
 from ruda.store._bulk import without_collections
-from ruda.store.adapt import IdentityAdapter, ModuleAdapter, adapter_named, adapter_names, key_depth
+from ruda.store.adapt import (
+    IdentityAdapter,
+    ModuleAdapter,
+    adapter_named,
+    adapter_names,
+    has_rules,
+    key_depth,
+    rule_of,
+)
 from ruda.store.deciding import policy_notes, prepared, shield_notes, shielded, with_decisions
 from ruda.store.diff_heads import param_heads, source_heads
 from ruda.store.diff_judge import HARMLESS_ENDS, Judge, is_harmless
@@ -27,6 +36,7 @@ from ruda.store.index import TensorIndex
 from ruda.store.naming import naming_notes, recognised
 from ruda.store.nearest import NearestKeys, probe_prefixes
 from ruda.store.recipe import Recipe
+from ruda.store.regrouping import Parts
 from ruda.store.row_list import RowKind, RowList
 from ruda.store.snapshot import TensorSnapshot, kind_of
 from ruda.store.targets import Target, aliases_of, expected_of
@@ -161,7 +171,9 @@ class _Diff:
         self, numbers: Sequence[int], odd: frozenset[int], monitor: Monitor
     ) -> list[int]:
         keys, params, skips = self.matching.keys, self.params, self.judge.skips
-        heads = param_heads(params, key_depth(self.adapter) or 1)
+        adapter, parts = self.adapter, self.matching.parts
+        rules = partial(rule_of, adapter) if has_rules(adapter) else None
+        heads = param_heads(params, key_depth(adapter) or 1, rules)
         single = self._single_params()
         memo: dict[object, int] = {}
         kinds: list[int] = []
@@ -172,14 +184,30 @@ class _Diff:
             if place != NOWHERE:
                 renamed = keys[place] != params[at].key
                 code = (numbers[place] * heads.total + head) * 2 + renamed
+            elif at in parts:
+                code = head, self._sort_of(parts[at], numbers)
             if skips:
                 code = code, self.judge.skip_cause(params[at].key, params[at].containers)
             kind = memo.get(code)
             if kind is None or (single and at in single):
                 is_odd = head in heads.odd or (place != NOWHERE and numbers[place] in odd)
+                if at in parts and odd:
+                    is_odd = True
                 kind = self._judged(at, None if is_odd or at in single else code, memo)
             kinds.append(kind)
         return kinds
+
+    def _sort_of(self, parts: Parts, numbers: Sequence[int]) -> Hashable:
+        """What has a say in the row of a parameter that these make up, beside its own head."""
+        names, adapter = self.matching.names, self.adapter
+        depth = key_depth(adapter) or 1
+        found: list[Hashable] = []
+        for piece in parts:
+            found.append((numbers[names[piece.key]], piece.block, piece.blocks, piece.axis))
+            if piece.containers:  # else it is adapted under the key of the parameter
+                end = tuple(piece.key.rsplit(".", depth)[-depth:])
+                found.append((piece.containers, end, rule_of(adapter, piece.key)))
+        return tuple(found)
 
     def _alone_kinds(self, numbers: Sequence[int], monitor: Monitor) -> list[int]:
         keys, skips, collisions = self.matching.keys, self.judge.skips, self.matching.collisions
@@ -205,9 +233,11 @@ class _Diff:
 
     def _single_params(self) -> set[int]:
         """Places of parameters whose row may be like no other, whatever the headers say."""
-        single = set(self.matching.parts)
         if key_depth(self.adapter) is None:
-            return single.union(range(len(self.params)))
+            return set(range(len(self.params)))
+        # Decisions may be about the parts of a tensor, collisions about any of them.
+        is_plain = not (self.recipe.decide or self.matching.collisions)
+        single = set() if is_plain else set(self.matching.parts)
         if self.matching.collisions:
             single.update(
                 at
@@ -356,7 +386,9 @@ class _Diff:
     def _idle_blocks(self) -> Iterable[str]:
         """Sentences about sources of which some blocks of rows have no target."""
         for at, parts in self.matching.parts.items():
-            row = self.made[at]
+            if all(piece.blocks == 1 for piece in parts):
+                continue
+            row = self.made[at] if at in self.made else self.made.setdefault(at, self.row(at))
             if row.share > 1 and row.source is not None and row.status is not Status.ERROR:
                 seen = self.matching.blocks.get(parts[0].key, ())
                 if len(seen) < row.share:

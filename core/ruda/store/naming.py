@@ -8,8 +8,9 @@ the table does not know is adapted as PyTorch's. After a colon may stand the pre
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ruda.errors import AdapterError, RecipeError
 from ruda.nn import heads_of
@@ -50,6 +51,11 @@ class _Named(Chaining):
         """None: names are looked up whole, by ``pieces``."""
         return None
 
+    def rule_of(self, key: str) -> Hashable:
+        """The row of the table for a key of Ruda's model; None for keys that are PyTorch's."""
+        found = self.map.find(key)
+        return None if found is None else found.rule.here
+
     def owners(self, key: str) -> tuple[str, ...] | None:
         """The kind of module that the table says, for keys of both sides."""
         found = self.map.find(key) or next(iter(self.map.find_elsewhere(key, self.prefix)), None)
@@ -83,6 +89,8 @@ class _Named(Chaining):
 @dataclass(frozen=True, slots=True)
 class NamesToRuda(_Named):
     """Another library's tensors for Ruda's model of the same family."""
+
+    DEPTH: ClassVar[int] = 1
 
     @property
     def name(self) -> str:
@@ -145,6 +153,8 @@ class NamesToRuda(_Named):
 @dataclass(frozen=True, slots=True)
 class RudaToNames(_Named):
     """NamesToRuda, taken back."""
+
+    DEPTH: ClassVar[int] = 1
 
     @property
     def name(self) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from ruda.errors import AdapterError, RecipeError
 from ruda.nn import ParamSpec
 from ruda.progress import SILENT, Monitor
-from ruda.store.adapt import IdentityAdapter, ModuleAdapter, key_depth, pieces_of
+from ruda.store.adapt import IdentityAdapter, ModuleAdapter, key_depth, pieces_of, rule_of
 from ruda.store.diff_match import alternative_key
 from ruda.store.regroup import EACH
 from ruda.store.remap import RemapRule, compact_indices
@@ -138,7 +138,8 @@ class _Before:
         if depth is None:
             return _before(self._back, param)
         end = param.key.rsplit(".", depth)[-depth:] if depth else ()
-        head = (param.shape, param.dtype, param.containers, *end)
+        rule = rule_of(self._back, param.key)
+        head = (param.shape, param.dtype, param.containers, rule, *end)
         if head not in self._known:
             self._known[head] = _before(self._back, param)
         return self._known[head]

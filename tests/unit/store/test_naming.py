@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ruda import nn
 from ruda.errors import AdapterError, RecipeError
 from ruda.models import get
+from ruda.nn import ModuleSpec
 from ruda.store import (
     CastPolicy,
     Recipe,
@@ -22,10 +25,11 @@ from ruda.store import (
     save,
     suggest,
 )
-from ruda.store.adapt import adapter_named
+from ruda.store.adapt import Chaining, ModuleAdapter, adapter_named
 from ruda.store.index import TensorIndex
 from ruda.store.name_tables import NAME_MAPS, name_map
 from ruda.store.naming import recognised
+from ruda.store.regroup import Piece
 from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import Tensor
 
@@ -499,3 +503,70 @@ def test_names_of_conv1d_make_a_guess_no_more_than_likely() -> None:
     assert (adapter.adapter, adapter.verdict.value) == ("pytorch-to-ruda", "likely")
     assert "c_attn is a Conv1D in GPT-2, which this adapter turns wrongly" in adapter.evidence
     assert report.to_recipe().adapt == ()
+
+
+@dataclass(frozen=True)
+class Unsorted(Chaining):
+    """An adapter that does not say which tensors are alike: each is asked about."""
+
+    inner: ModuleAdapter
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    def adapt(self, snapshot: TensorSnapshot) -> TensorSnapshot:
+        return self.inner.adapt(snapshot)
+
+    def alternative_name(self, name: str, kind: str | None) -> str | None:
+        return self.inner.alternative_name(name, kind)
+
+    def pieces(self, key: str, containers: tuple[str, ...]) -> tuple[tuple[Piece, ...], ...]:
+        return self.inner.pieces(key, containers)
+
+    def reverse(self) -> ModuleAdapter:
+        return Unsorted(self.inner.reverse())
+
+
+@pytest.mark.parametrize("name", MAPS)
+@given(data=st.data())
+@settings(max_examples=15, deadline=None)
+def test_kinds_of_rows_are_those_of_every_row_alone(name: str, data: st.DataObject) -> None:
+    """Tensors that are judged alike have the rows that they would have alone, damaged or not."""
+    model = model_for(name)
+    there = file_for(name, model)
+    forward = data.draw(st.booleans())
+    source, target = (there, ModuleSpec.of(model)) if forward else (collect(model), there)
+    keys = st.sampled_from(sorted(source))
+    odd = data.draw(st.sets(keys, max_size=4))
+    lost = data.draw(st.sets(keys, max_size=2))
+    source = TensorIndex.of(
+        [
+            TensorSnapshot.from_array(key, np.zeros((*s.shape, 2), "<f2")) if key in odd else s
+            for key, s in source.items()
+            if key not in lost
+        ],
+        format="pytorch",
+    )
+    adapter = adapter_named(f"{name}-to-ruda" if forward else f"ruda-to-{name}")
+    together = diff(source, target, recipe=Recipe(adapt=(adapter,)))
+    alone = diff(source, target, recipe=Recipe(adapt=(Unsorted(adapter),)))
+    assert together.counts == alone.counts
+    assert together.coverage == alone.coverage
+    assert [row.as_data() for row in together.rows] == [row.as_data() for row in alone.rows]
+    assert len(together.table.known) <= len(alone.table.known)
+    for kind, row in zip(together.table.kinds, together.rows, strict=True):
+        known = together.table.known[kind]
+        assert (known.status, known.cause) == (row.status, row.cause)
+    told = [note for note in together.notes if not note.startswith(adapter.name)]
+    assert told == list(alone.notes)
+
+
+def test_layers_are_judged_once() -> None:
+    model = model_for("hf-llama", layers=6)
+    source = file_for("hf-llama", model)
+    table = diff(source, model, recipe=Recipe(adapt=("hf-llama-to-ruda",))).table
+    few = diff(file_for("hf-llama", model_for("hf-llama")), model_for("hf-llama"),
+               recipe=Recipe(adapt=("hf-llama-to-ruda",))).table  # fmt: skip
+    assert len(table) > len(few)
+    assert len(table.known) == len(few.known)
