@@ -252,6 +252,38 @@ class Recipe:
             adapters.append(self.cast.adapter())
         return chain(adapters)
 
+    def reverse(self) -> tuple[Recipe, ...]:
+        """The recipes that take this one back, one after the other; none for an identity.
+
+        There may be up to three, since a recipe has one order of steps: turned axes first, then
+        the adapters, then the names. Raises RecipeError naming the first step that has no reverse:
+        merges, filters, casts and policies have none, nor have decisions but transposes, and
+        rules as ``KeyRemapper.reverse`` says.
+        """
+        lost = (
+            ("merge", self.merge, "what it computed does not tell its parts"),
+            ("select", not self.select.is_empty, "what is left out is in no file to bring back"),
+            ("cast", self.cast, "a cast forgets what it rounded"),
+            ("policy", self.policy, "a cast forgets what it rounded"),
+        )
+        for step, there, why in lost:
+            if there:
+                raise RecipeError(
+                    f"has no reverse: {why}; take it out to reverse the rest", step=step
+                )
+        turned = tuple(decision.reverse() for decision in reversed(self.decide))
+        back: list[Adaptation] = []
+        for entry in reversed(self.adapt):
+            adapter = (adapter_named(entry) if isinstance(entry, str) else entry).reverse()
+            if not isinstance(adapter, IdentityAdapter):
+                back.append(adapter.name if isinstance(entry, str) else adapter)
+        steps = (
+            Recipe(decide=turned),
+            Recipe(adapt=tuple(back)),
+            Recipe(remap=self.remap.reverse()),
+        )
+        return tuple(step for step in steps if not step.is_identity)
+
     def with_select(self, select: PathFilter) -> Recipe:
         """With another filter."""
         return replace(self, select=select)
