@@ -38,9 +38,10 @@ class Hit:
 
 
 @lru_cache(maxsize=4)
-def guide_pages(folder: Path | None = None) -> tuple[GuidePage, ...]:
-    """Every page in the order of the numbers that their files begin with."""
-    place = assets.resources() / "guide" if folder is None else folder
+def guide_pages(language: str = "en") -> tuple[GuidePage, ...]:
+    """Every page in the order of their numbers; in English where a language has no guide."""
+    english = assets.resources() / "guide"
+    place = english / language if (english / language).is_dir() else english
     return tuple(_read(path) for path in sorted(place.glob("[0-9]*.md")))
 
 

@@ -30,7 +30,7 @@ def use_language(settings: Settings) -> str:
         return ""
     path = assets.resources() / "translations" / f"{language}.toml"
     try:
-        use_catalogue(read_catalogue(path))
+        use_catalogue(read_catalogue(path), language)
     except (OSError, SettingError) as error:
         return f"{error}; English is used"
     return ""

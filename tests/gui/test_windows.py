@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from ruda.errors import HeaderError
 from ruda.progress import Monitor, Progress
-from ruda.session import Settings, setting_infos
+from ruda.session import LANGUAGES, Settings, setting_infos
 from ruda.store import available_formats, open_store
 from ruda_workbench import settings_operations
 from ruda_workbench.about import components, versions_text
@@ -131,8 +131,10 @@ def test_the_guide_is_searched_by_words() -> None:
     assert "metadata go there" in search(PAGES, "metadata")[1].excerpt
 
 
-def test_every_page_of_the_guide_is_there_and_its_links_lead_somewhere() -> None:
-    pages = guide_pages()
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_page_of_the_guide_is_there_and_its_links_lead_somewhere(language: str) -> None:
+    pages = guide_pages(language)
+    assert [page.name for page in pages] == [page.name for page in guide_pages()]
     names = {page.name for page in pages}
     assert {"start", "load-diff", "recipes", "converting", "compare", "unsafe-files"} <= names
     assert {"data", "run", "command-line", "keyboard"} <= names
@@ -142,11 +144,12 @@ def test_every_page_of_the_guide_is_there_and_its_links_lead_somewhere() -> None
     assert links - names == set()
 
 
-def test_keys_in_the_guide_are_those_of_the_actions(window: MainWindow) -> None:
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_keys_in_the_guide_are_those_of_the_actions(window: MainWindow, language: str) -> None:
     import re
 
     keys = {key.strip() for a in window.book.records() for key in a.keys.split(";")}
-    text = next(page.text for page in guide_pages() if page.name == "keyboard")
+    text = next(page.text for page in guide_pages(language) if page.name == "keyboard")
     named = set(re.findall(r"`([^`]+)`", text))
     assert named - keys == set()
 

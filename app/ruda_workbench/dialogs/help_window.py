@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ruda.session import tr
+from ruda.session import language_in_use, tr
 from ruda_workbench.guide import GuidePage, Hit, guide_pages, search
 from ruda_workbench.style_sheet import page_style
 from ruda_workbench.theme import colours, text_font
@@ -37,7 +37,7 @@ class HelpWindow(QDialog):
         self.setWindowTitle(tr("Guide"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(940, 720)
-        self._pages = guide_pages()
+        self._pages = guide_pages(language_in_use())
         row = QHBoxLayout(self)
         row.setContentsMargins(Space.L, Space.L, Space.L, Space.L)
         row.setSpacing(Space.L)

@@ -15,7 +15,14 @@ from ruda.session.document import Document, History, HistoryStep, TargetChoice
 from ruda.session.families import families_of
 from ruda.session.flags import RecipeFlags
 from ruda.session.jobs import Job, JobFailure, JobNews, Jobs, JobState
-from ruda.session.language import LANGUAGES, later, read_catalogue, tr, use_catalogue
+from ruda.session.language import (
+    LANGUAGES,
+    language_in_use,
+    later,
+    read_catalogue,
+    tr,
+    use_catalogue,
+)
 from ruda.session.offers import (
     PRESET_TITLES,
     SEVERAL,
@@ -281,6 +288,7 @@ __all__ = [
     "item_page",
     "job_line",
     "job_lines",
+    "language_in_use",
     "later",
     "layout_of",
     "layout_offers",

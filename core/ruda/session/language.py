@@ -19,6 +19,7 @@ LANGUAGES: Mapping[str, str] = MappingProxyType({"en": "English", "de": "Deutsch
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 _current: list[Mapping[str, str]] = [_EMPTY]
+_code: list[str] = ["en"]
 
 
 def tr(text: str, /, **values: object) -> str:
@@ -35,9 +36,15 @@ def later(text: str, /) -> str:
     return text
 
 
-def use_catalogue(catalogue: Mapping[str, str]) -> None:
+def use_catalogue(catalogue: Mapping[str, str], language: str = "en") -> None:
     """Show texts as this catalogue has them from now on; an empty one means English."""
     _current[0] = MappingProxyType(dict(catalogue))
+    _code[0] = language
+
+
+def language_in_use() -> str:
+    """Code of the language of the screens."""
+    return _code[0]
 
 
 def read_catalogue(path: Path) -> Mapping[str, str]:
