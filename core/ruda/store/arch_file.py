@@ -94,7 +94,13 @@ def write_arch(target: Target, path: Path | str) -> None:
     """
     path = Path(path)
     text = arch_to_json(target) if path.suffix.lower() == ".json" else arch_to_toml(target)
-    replace_file(path, text.encode("utf-8"))
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise SpecError(
+            f"{path}: {text[error.start]!r} is half of a character, which no text file can hold"
+        ) from None
+    replace_file(path, content)
 
 
 def arch_to_toml(target: Target) -> str:

@@ -12,26 +12,12 @@ from ruda.store.adapt import IdentityAdapter, ModuleAdapter
 from ruda.store.adapted import relabelled
 from ruda.store.diff_facts import cause_of, collision_fact, dtype_cause, dtype_fact, shape_fact
 from ruda.store.diff_rows import Cause, DiffRow, NearestFinder, Status
+from ruda.store.harmless import is_harmless
 from ruda.store.recipe import Recipe
 from ruda.store.regrouping import Parts, adapt, gathered, share_of
 from ruda.store.remap import Collision
 from ruda.store.snapshot import TensorSnapshot, kind_of
 from ruda.tensor import Kind
-
-HARMLESS = frozenset(
-    {
-        *("num_batches_tracked", "position_ids", "inv_freq", "masked_bias"),
-        *("freq_cis_real", "freq_cis_imag"),
-    }
-)
-"""Last segments of keys that PyTorch writes and no model needs: counters, and tables that are
-computed."""
-
-_MASK = "attn.bias"
-"""End of the key of GPT-2's causal masks, which are (1, 1, time, time)."""
-
-HARMLESS_ENDS = (*HARMLESS, _MASK)
-"""What the key of such a tensor ends with; not every key that does is one (``is_harmless``)."""
 
 
 @dataclass(frozen=True)
@@ -175,11 +161,3 @@ class Judge:
             return DiffRow(Status.UNUSED, Cause.HARMLESS, snapshot, adapted, detail=fact)
         cause = Cause.HARMLESS if is_harmless(name, snapshot.shape) else Cause.NO_TARGET
         return DiffRow(Status.UNUSED, cause, snapshot, adapted)
-
-
-def is_harmless(key: str, shape: tuple[int, ...]) -> bool:
-    """True for the key and shape of a tensor that no model needs."""
-    if key.rpartition(".")[2] in HARMLESS:
-        return True
-    is_mask = len(shape) == 4 and shape[:2] == (1, 1) and shape[2] == shape[3]
-    return is_mask and (key == _MASK or key.endswith(f".{_MASK}"))

@@ -20,7 +20,7 @@ from ruda.store.adapt import (
 )
 from ruda.store.deciding import policy_notes, prepared, shield_notes, shielded, with_decisions
 from ruda.store.diff_heads import param_heads, source_heads
-from ruda.store.diff_judge import HARMLESS_ENDS, Judge, is_harmless
+from ruda.store.diff_judge import Judge
 from ruda.store.diff_match import (
     CHECK_EVERY,
     NOWHERE,
@@ -39,6 +39,7 @@ from ruda.store.recipe import Recipe
 from ruda.store.regrouping import Parts
 from ruda.store.row_list import RowKind, RowList
 from ruda.store.snapshot import TensorSnapshot, kind_of
+from ruda.store.harmless import HARMLESS_ENDS, is_harmless
 from ruda.store.targets import Target, aliases_of, expected_of
 from ruda.store.tying import with_tied
 

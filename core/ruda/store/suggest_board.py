@@ -15,14 +15,12 @@ from ruda.nn import ParamSpec
 from ruda.progress import SILENT, Monitor
 from ruda.store.adapt import IdentityAdapter, ModuleAdapter, key_depth, pieces_of, rule_of
 from ruda.store.diff_match import alternative_key
+from ruda.store.harmless import is_harmless
 from ruda.store.regroup import EACH
 from ruda.store.remap import RemapRule, compact_indices
 from ruda.store.snapshot import ArraySource, TensorSnapshot
 
 Shape = tuple[int, ...]
-
-HARMLESS = frozenset({"num_batches_tracked", "position_ids", "inv_freq"})
-"""Last segments of what files hold and no model needs: never paired."""
 
 SAMPLED = 3000
 """Number of source keys from which candidates are tried on members of every family only."""
@@ -47,8 +45,8 @@ class Entry:
 
     @property
     def is_harmless(self) -> bool:
-        """True for what no model needs."""
-        return self.key.rpartition(".")[2] in HARMLESS
+        """True for what no model needs: it is never paired."""
+        return is_harmless(self.key, self.shape)
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,3 +211,11 @@ def test_an_index_of_shards_is_no_description(tmp_path: Path) -> None:
     path.write_text('{"weight_map": {}}')
     assert not is_arch_file(path)
     assert not is_arch_file(tmp_path / "absent.json")
+
+
+def test_half_of_a_character_is_no_key_of_a_description(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text("old")
+    with pytest.raises(SpecError, match=r"a\.toml: '.ud800' is half of a character"):
+        write_arch(ModuleSpec((ParamSpec("w\ud800", (1,), DType.F32),)), path)
+    assert path.read_text() == "old"
