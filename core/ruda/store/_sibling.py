@@ -167,7 +167,10 @@ def replace_file(path: Path, content: bytes) -> None:
 
     A link is followed. Raises SaveError with its stage.
     """
-    target = Path(os.path.realpath(path))
+    try:
+        target = Path(os.path.realpath(path))
+    except ValueError as error:  # a NUL, or half of a character
+        raise SaveError(f"no file can have this name: {error}", stage="plan", path=path) from None
     try:
         with Sibling(target) as sibling:
             sibling.write(content)

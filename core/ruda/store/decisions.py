@@ -280,21 +280,27 @@ def require_compatible(decisions: Iterable[Decision]) -> None:
     Changes of the shape are done in their order and may be several; there is one file to take a
     tensor from, one element type for it, and nothing besides leaving it out.
     """
-    seen: dict[str, list[Decision]] = {}
+    seen: dict[str, dict[str, Decision]] = {}
     for decision in decisions:
-        others = seen.setdefault(decision.key, [])
-        for other in others:
-            pair = (decision.action, other.action)
-            if (
-                Action.SKIP in pair
-                or all(action is Action.TAKE for action in pair)
-                or all(action in _TYPES for action in pair)
-            ):
-                raise RecipeError(
-                    f"two decisions for {decision.key!r}: {other.text} and {decision.text}",
-                    step=STEP,
-                )
-        others.append(decision)
+        others = seen.setdefault(decision.key, {})
+        part = _part(decision.action)
+        if decision.action is Action.SKIP or "skip" in others:
+            other = next(iter(others.values()), None)
+        else:
+            other = None if part == "shape" else others.get(part)
+        if other is not None:
+            raise RecipeError(
+                f"two decisions for {decision.key!r}: {other.text} and {decision.text}",
+                step=STEP,
+            )
+        others.setdefault(part, decision)
+
+
+def _part(action: Action) -> str:
+    """What of a tensor an action is about: there is one decision for each, but for the shape."""
+    if action in (Action.SKIP, Action.TAKE):
+        return str(action.value)
+    return "type" if action in _TYPES else "shape"
 
 
 _FORMS = (

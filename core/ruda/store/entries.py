@@ -10,6 +10,7 @@ import difflib
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +20,16 @@ from ruda.store.bytefile import ByteFile
 
 FILE_LIMIT = 16 << 20
 """Largest such file that is read; real ones have a few thousand bytes."""
+
+DEEPEST = 200
+"""Tables and lists inside each other that are read; more would exhaust the stack later on."""
+
+LONGEST_NAME = 32
+"""Names with dots between them that are read, as in ``a.b.c = 1``; each costs more than the one
+before."""
+
+LONGEST_WORD = 80
+"""Letters of an unknown entry for which a slip of the pen is looked for."""
 
 T = TypeVar("T")
 Place = tuple[str | int, ...]
@@ -35,12 +46,15 @@ def recipe_failure(sentence: str, line: int | None = None) -> RudaError:
 
 def parsed_toml(text: str, what: str, fail: Failure) -> tuple[Any, LineOf]:
     """The entries of a TOML text, and who knows their lines. ``what`` is ``recipe`` or the like."""
+    if _DOTTED.search(_STRINGS.sub("q", text)) is not None:
+        raise fail(f"not a {what}: a name of more than {LONGEST_NAME} parts with dots", None)
     try:
         data = tomllib.loads(text)
     except ValueError as error:
         raise fail(f"not a TOML file: {error}", None) from None
     except RecursionError:
         raise fail(f"not a {what}: its entries are nested too deeply", None) from None
+    _require_shallow(data, what, fail)
     return data, lambda place: _toml_line(text, place)
 
 
@@ -56,7 +70,23 @@ def parsed_json(text: str, what: str, fail: Failure) -> tuple[Any, LineOf]:
         raise fail(f"not a JSON file: {error}", None) from None
     except RecursionError:
         raise fail(f"not a {what}: its entries are nested too deeply", None) from None
+    _require_shallow(data, what, fail)
     return data, lambda place: _json_line(text, place)
+
+
+def _require_shallow(data: Any, what: str, fail: Failure) -> None:
+    """Refuse what later steps, which call themselves for each level, could not follow."""
+    level = [data]
+    for _ in range(DEEPEST + 1):
+        level = [
+            member
+            for value in level
+            if isinstance(value, (dict, list))
+            for member in (value.values() if isinstance(value, dict) else value)
+        ]
+        if not level:
+            return
+    raise fail(f"not a {what}: its entries are nested too deeply", None)
 
 
 def text_of(path: Path, what: str, fail: Failure) -> str:
@@ -80,7 +110,7 @@ def _distinct(pairs: list[tuple[str, Any]], fail: Failure) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
-        double = next(name for name in names if names.count(name) > 1)
+        double = next(name for name, count in Counter(names).items() if count > 1)
         raise fail(f"the entry {double!r} is there twice", None)
     return found
 
@@ -95,7 +125,8 @@ class EntryReader:
     def refuse(self, place: Place, fact: str) -> RudaError:
         """The error for an entry: its line and place, and the fact."""
         line = self._line_of(place)
-        name = "".join(f"[{p + 1}]" if isinstance(p, int) else f".{p}" for p in place).lstrip(".")
+        parts = (f"[{p + 1}]" if isinstance(p, int) else f".{_short(p)}" for p in place)
+        name = "".join(parts).lstrip(".")
         where = "" if line is None else f"line {line}: "
         return self._fail(f"{where}{name}: {fact}" if name else f"{where}{fact}", line)
 
@@ -174,12 +205,29 @@ class EntryReader:
             raise self.refuse(place, said) from None
 
 
+def _short(name: str) -> str:
+    """A name of a readable length."""
+    return name if len(name) <= LONGEST_WORD else f"{name[:LONGEST_WORD]}…"
+
+
 def _nearest_word(word: str, known: Iterable[str]) -> str:
     """`` (did you mean 'x'?)`` for a slip of the pen, or nothing."""
-    near = difflib.get_close_matches(word, list(known), n=1)
+    near = difflib.get_close_matches(word, list(known), n=1) if len(word) <= LONGEST_WORD else []
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
+_STRINGS = re.compile(
+    r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*+(?:"""|\Z)'
+    r"|'''(?:[^']|'{1,2}(?!'))*+(?:'''|\Z)"
+    r'|"(?:[^"\\\n]|\\.)*+"?'
+    r"|'[^'\n]*+'?"
+    r"|#[^\n]*",
+    re.DOTALL,
+)
+"""Texts and comments of a TOML file, in which dots part nothing; one without an end takes all."""
+
+_DOTTED = re.compile(rf"(?<![\w-])(?:[\w-]+[ \t]*\.[ \t]*){{{LONGEST_NAME}}}")
+_COLON = re.compile(r"\s*:")
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([\w.\"'-]+)\s*\]\]?")
 _ENTRY = re.compile(r"^\s*[\"']?([\w-]+)[\"']?\s*(?:\.|=)")
 
@@ -216,5 +264,11 @@ def _json_line(text: str, place: Place) -> int | None:
     name = next((part for part in reversed(place) if isinstance(part, str)), None)
     if name is None:
         return None
-    found = [m.start() for m in re.finditer(rf'"{re.escape(name)}"\s*:', text)]
-    return text.count("\n", 0, found[0]) + 1 if len(found) == 1 else None
+    spelled = f'"{name}"'
+    places: list[int] = []
+    at = text.find(spelled)
+    while at >= 0 and len(places) < 2:
+        if _COLON.match(text, at + len(spelled)):
+            places.append(at)
+        at = text.find(spelled, at + 1)
+    return text.count("\n", 0, places[0]) + 1 if len(places) == 1 else None

@@ -30,14 +30,13 @@ def jaro(one: str, other: str) -> float:
         return 0.0
     window = max(len(one), len(other)) // 2 - 1
     taken = [False] * len(other)
+    free: dict[str, int] = {}  # per letter: all of it before this is taken, or lies too far back
     matched: list[str] = []
     for at, letter in enumerate(one):
-        begin = max(0, at - window)
-        place = other.find(letter, begin, at + window + 1)
-        while place >= 0 and taken[place]:
-            place = other.find(letter, place + 1, at + window + 1)
+        place = other.find(letter, max(0, at - window, free.get(letter, 0)), at + window + 1)
         if place >= 0:
             taken[place] = True
+            free[letter] = place + 1
             matched.append(letter)
     if not matched:
         return 0.0

@@ -40,6 +40,9 @@ to the next the time may grow by so large a factor that no try can be stopped in
 FREE_STEPS = 200_000
 """Ways to match one key, at most, that are not worth a try: about a millisecond."""
 
+LONGEST_PATTERN = 100_000
+"""Characters of a pattern: one of a million takes ten seconds to be understood."""
+
 _NOTHING = "\0"
 """A character that no key holds and no sensible pattern fits."""
 
@@ -57,6 +60,12 @@ _NAME = re.compile(r"[0-9A-Za-z_]+")
 @lru_cache(maxsize=512)
 def compile_pattern(pattern: str, step: str | None = None) -> re.Pattern[str]:
     """The compiled pattern. Raises RecipeError naming the pattern and the position of the fault."""
+    if len(pattern) > LONGEST_PATTERN:
+        raise RecipeError(
+            f"the pattern {pattern[:80]!r}… has {len(pattern)} characters, and at most "
+            f"{LONGEST_PATTERN} are taken; a filter by exact keys has no such limit",
+            step=step if step is None or len(step) <= 200 else step[:100] + "…",
+        )
     translated = _translate(pattern)
     try:
         return re.compile(translated)

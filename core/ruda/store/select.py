@@ -6,8 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ruda.errors import RecipeError
 from ruda.store.named_predicates import Predicate, predicate_named
 from ruda.store.patterns import compile_pattern, guard
+
+DEEPEST = 60
+"""Filters inside each other; each level takes frames of the stack, and lines of a recipe file."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,11 @@ class PathFilter:
     negated: bool = False
 
     def __post_init__(self) -> None:
+        if self._depth > DEEPEST:
+            raise RecipeError(
+                f"filters are nested more than {DEEPEST} deep; join them with | and without()",
+                step="select",
+            )
         for pattern in self.regexes:
             compile_pattern(pattern, "select")
         for predicate in self.predicates:
@@ -93,7 +102,11 @@ class PathFilter:
             return self
         if self.is_empty:
             return other
-        if self._is_compound or other._is_compound:
+        if not self._is_compound and other._is_compound:
+            return replace(self, any_of=(*self.any_of, other))
+        if self._is_compound and not other._is_compound:
+            return replace(other, any_of=(self, *other.any_of))
+        if self._is_compound:
             return PathFilter(any_of=(self, other))
         return PathFilter(
             regexes=(*self.regexes, *other.regexes),
@@ -108,8 +121,12 @@ class PathFilter:
         leave = PathFilter.of(other) if isinstance(other, str) else other
         if self.negated:
             return PathFilter(any_of=(self,), excluded=leave)
-        both = leave if self.excluded is None else PathFilter(any_of=(self.excluded, leave))
-        return replace(self, excluded=both)
+        if self.excluded is None:
+            return replace(self, excluded=leave)
+        before = self.excluded
+        alone = before.any_of and before == PathFilter(any_of=before.any_of)
+        members = before.any_of if alone else (before,)
+        return replace(self, excluded=PathFilter(any_of=(*members, leave)))
 
     __or__ = or_
 
@@ -133,6 +150,15 @@ class PathFilter:
         return len(self.regexes) + len(self.keys) + len(self.predicates) + len(self.any_of)
 
     @cached_property
+    def _depth(self) -> int:
+        """Filters inside each other, this one included."""
+        return 1 + max((member._depth for member in self._members), default=0)
+
+    @property
+    def _members(self) -> tuple[PathFilter, ...]:
+        return self.any_of if self.excluded is None else (*self.any_of, self.excluded)
+
+    @cached_property
     def _searches(self) -> tuple[Callable[[str], object], ...]:
         return tuple(compile_pattern(p, "select").search for p in self.regexes)
 
@@ -148,7 +174,7 @@ class PathFilter:
         """Raise RecipeError for a regex that takes too long on these keys."""
         for pattern in self.regexes:
             guard(pattern, keys, "select")
-        for member in (*self.any_of, *([self.excluded] if self.excluded else [])):
+        for member in self._members:
             member.guard(keys)
 
     def matches(self, key: str, containers: str | Iterable[str] = "") -> bool:
