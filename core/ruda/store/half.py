@@ -40,7 +40,12 @@ CASTABLE = (DType.F64, DType.F32, DType.FLEX32, DType.F16, DType.BF16)
 """Floats that carry their own scale. fp8 is left out: it means nothing without its scales."""
 
 CAST_TARGETS = (*CASTABLE, DType.F8_E4M3FN, DType.F8_E5M2, DType.I8)
-"""What floats can be cast to; i8 with one scale per channel, as ``int8_per_channel``."""
+"""What floats can be cast to.
+
+i8 gets one scale per channel, as ``int8_per_channel``: whole numbers mean nothing without. 8-bit
+floats get none. They have a range of their own, and programs that scale them each do it their way
+(per tensor, per block of 128, multiplied or divided); values beyond it are counted as overflow.
+"""
 
 
 def _checked_kind(name: str, modules: frozenset[str]) -> str:

@@ -17,10 +17,10 @@ from ruda.tensor import DType
 
 
 def unscaled(source: TensorIndex, recipe: Recipe) -> TensorIndex:
-    """The source with int8 tensors in f32 if the recipe casts floats to a plain float.
+    """The source with int8 tensors and 8-bit floats in f32 if the recipe casts to a plain float.
 
-    A scale per channel is multiplied in and goes; an 8-bit float without a scale is cast as it
-    is. With no such tensor, or no such cast, it is the source itself.
+    A scale per channel is multiplied in and goes; an 8-bit float without a scale is taken as it
+    is, one with a scale stays. With no such tensor, or no such cast, it is the source itself.
     """
     to = None if recipe.cast is None else recipe.cast.to
     if to is None or to not in CASTABLE or recipe.cast is None or recipe.cast.keep:
@@ -38,7 +38,8 @@ def unscaled(source: TensorIndex, recipe: Recipe) -> TensorIndex:
             continue
         name = scale_of(key, source)
         if name is None and snapshot.dtype in FLOAT8:
-            changed[key] = cast_to(snapshot, to)
+            # To f32 first, which is exact: the cast of the recipe then takes it as any float.
+            changed[key] = cast_to(snapshot, DType.F32)
         elif name == key + SUFFIX and snapshot.dtype is DType.I8:
             scale = source[name]
             if scale.shape == scale_shape(snapshot.shape):

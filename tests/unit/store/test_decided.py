@@ -7,15 +7,18 @@ import numpy as np
 import pytest
 
 from ruda.errors import AdapterError, RecipeError
+from ruda.nn import ModuleSpec, ParamSpec
 from ruda.session import RecipeFlags
 from ruda.store import (
     Action,
     CastPolicy,
     Decision,
     Recipe,
+    Status,
     TensorIndex,
     TensorSnapshot,
     convert,
+    diff,
     recipe_from_json,
     recipe_from_toml,
     recipe_to_json,
@@ -110,6 +113,18 @@ def test_short_floats_without_scales_come_back():
     assert short["a"].dtype is DType.F8_E4M3FN
     back = convert(short, recipe=Recipe().with_cast(CastPolicy.every(DType.F32)))
     np.testing.assert_array_equal(back["a"].read(), x)
+
+
+@pytest.mark.parametrize("to", [DType.BF16, DType.F16, DType.F64], ids=str)
+def test_short_floats_without_scales_load_as_the_other_floats_do(to: DType) -> None:
+    source = index(a=np.array([1.5, -448], ml_dtypes.float8_e4m3fn), b=np.array([0.5, 2], "<f4"))
+    spec = ModuleSpec(tuple(ParamSpec(key, (2,), DType.F32) for key in "ab"))
+    report = diff(source, spec, recipe=Recipe().with_cast(CastPolicy.every(to)))
+    assert [row.status for row in report.rows] == [Status.APPLIED] * 2
+    first = report.rows[0].adapted
+    assert first is not None
+    assert (first.dtype, first.trail) == (to, ("cast f32", f"cast {to}"))
+    np.testing.assert_array_equal(first.read().astype("f8"), [1.5, -448])
 
 
 RECIPE = HALF.with_decision(
