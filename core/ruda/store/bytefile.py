@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ruda.errors import FileAccessError, StoreError, TruncatedFileError
+from ruda.store._absent import absence
 from ruda.store._windows import extended
 from ruda.store.uri import Place
 
@@ -46,9 +47,7 @@ class ByteFile:
             self._file = open(place, "rb", buffering=0)  # noqa: SIM115 - closed by close()
             self.size = os.fstat(self._file.fileno()).st_size
         except FileNotFoundError as error:
-            raise FileAccessError(
-                "there is no file here; check the spelling of the path", path=self.path
-            ) from error
+            raise FileAccessError(absence(path), path=path) from error
         except IsADirectoryError as error:
             raise FileAccessError(
                 "is a folder, and a file is needed; name the file inside it", path=self.path

@@ -11,7 +11,14 @@ from ruda.store._bulk import without_collections
 from ruda.store.adapt import IdentityAdapter, owners_of, with_last_segment
 from ruda.store.adapted import relabelled
 from ruda.store.containers import counted, infer_containers
-from ruda.store.deciding import policy_notes, prepared, protected_by, shield_notes, with_taken
+from ruda.store.deciding import (
+    policy_notes,
+    prepared,
+    protected_by,
+    remap_notes,
+    shield_notes,
+    with_taken,
+)
 from ruda.store.diff_match import alternative_key
 from ruda.store.index import TensorIndex
 from ruda.store.int8 import scale_beside
@@ -38,6 +45,7 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
         return source
     source, merge_notes = prepared(source, recipe)
     plan = recipe.remap.plan(source.snapshots)
+    merge_notes = (*merge_notes, *remap_notes(recipe.remap, plan.before, plan.after))
     renamed = [
         (snapshot, relabelled(snapshot, change.after, snapshot.containers))
         for change, snapshot in zip(plan.changes, source.snapshots.values(), strict=True)

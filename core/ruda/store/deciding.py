@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ruda.nn import ModuleSpec, ParamSpec
@@ -109,6 +109,20 @@ def policy_notes(recipe: Recipe, keys: Iterable[str]) -> tuple[str, ...]:
         for policy in recipe.policy
         if not any(map(compile_pattern(policy.pattern, "policy").search, found))
     )
+
+
+def remap_notes(
+    remap: KeyRemapper, keys: Collection[str], names: Collection[str]
+) -> tuple[str, ...]:
+    """The rules for keys, where they are found in none; ``names`` are the keys after them."""
+    rules = [rule for rule in remap.rules if rule.enabled]
+    if not rules or not keys or set(keys) != set(names):
+        return ()
+    if any(rule.hits(key) for rule in rules for key in keys):
+        return ()
+    shown = " or ".join(repr(rule.pattern) for rule in rules[:3])
+    more = f" or {len(rules) - 3} more rules" if len(rules) > 3 else ""
+    return (f"nothing is renamed: {shown}{more} is found in no key",)
 
 
 def with_decisions(

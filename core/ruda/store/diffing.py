@@ -18,7 +18,14 @@ from ruda.store.adapt import (
     key_depth,
     rule_of,
 )
-from ruda.store.deciding import policy_notes, prepared, shield_notes, shielded, with_decisions
+from ruda.store.deciding import (
+    policy_notes,
+    prepared,
+    remap_notes,
+    shield_notes,
+    shielded,
+    with_decisions,
+)
 from ruda.store.diff_heads import param_heads, source_heads
 from ruda.store.diff_judge import Judge
 from ruda.store.diff_match import (
@@ -32,6 +39,7 @@ from ruda.store.diff_match import (
 )
 from ruda.store.diff_report import DiffReport, Hint
 from ruda.store.diff_rows import Cause, DiffRow, Status
+from ruda.store.harmless import HARMLESS_ENDS, is_harmless
 from ruda.store.index import TensorIndex
 from ruda.store.naming import naming_notes, recognised
 from ruda.store.nearest import NearestKeys, probe_prefixes
@@ -39,7 +47,6 @@ from ruda.store.recipe import Recipe
 from ruda.store.regrouping import Parts
 from ruda.store.row_list import RowKind, RowList
 from ruda.store.snapshot import TensorSnapshot, kind_of
-from ruda.store.harmless import HARMLESS_ENDS, is_harmless
 from ruda.store.targets import Target, aliases_of, expected_of
 from ruda.store.tying import with_tied
 
@@ -359,7 +366,8 @@ class _Diff:
 
     def notes(self) -> tuple[str, ...]:
         """What of the recipe had no effect on anything here, and what no tensor says."""
-        found: list[str] = []
+        matching = self.matching
+        found = [*remap_notes(self.recipe.remap, matching.keys, matching.names)]
         select, skipped = self.recipe.select, self.judge.skipped_keys
         causes = {kind.cause for kind in self.known}
         if not select.is_empty and causes == {Cause.FILTER}:

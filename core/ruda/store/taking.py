@@ -14,6 +14,7 @@ import numpy as np
 
 from ruda.errors import DecisionError, FileAccessError, RudaError
 from ruda.progress import SILENT, Monitor
+from ruda.store._absent import absence
 from ruda.store.decisions import Take
 from ruda.store.index import TensorIndex
 from ruda.store.opening import open_store
@@ -139,9 +140,7 @@ def _stamp_of(path: Path) -> tuple[int, int]:
     try:
         found = os.stat(path)
     except FileNotFoundError:
-        raise FileAccessError(
-            "there is no file here; check the spelling of the path", path=path
-        ) from None
+        raise FileAccessError(absence(path), path=path) from None
     except (OSError, ValueError) as error:
         raise FileAccessError(
             f"cannot be opened: {getattr(error, 'strerror', None) or error}", path=path
