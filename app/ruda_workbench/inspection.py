@@ -1,4 +1,7 @@
-"""One reading of a tensor for the inspector: statistics, the heat map and the plane of values."""
+"""What is read of a tensor for the inspector: statistics, a plane, and what half precision does.
+
+Everything is read in runs; no large tensor lies in memory whole.
+"""
 
 from __future__ import annotations
 
@@ -8,79 +11,76 @@ from typing import Any
 import numpy as np
 
 from ruda.progress import Monitor
-from ruda.session import ValuesPage, count_text, number_text, tr, values_page
-from ruda.store import TensorSnapshot
-from ruda.tensor import CastCounts, DType, TensorStats, cast, stats
-
-PLANE_BYTES = 16_000_000
-"""Values of larger tensors are not kept for the grid."""
-BLOCK = 1 << 20
+from ruda.session import (
+    PlaneChoice,
+    PlanePage,
+    ValuesPage,
+    count_text,
+    number_text,
+    plane_page,
+    scan_tensor,
+    tr,
+)
+from ruda.store import TensorSnapshot, blocks
+from ruda.tensor import CastCounts, DType, TensorStats, cast
 
 Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What one scan found. ``plane`` is None for a tensor that is too large to be kept."""
+    """What one scan found."""
 
     key: str
     stats: TensorStats
-    values: ValuesPage
-    plane: Array | None
+    page: PlanePage
     halves: tuple[tuple[str, str], ...]
     """What f16 and bf16 would do: (``as f16``, ``±2.4e-04, overflow 0``)."""
 
+    @property
+    def values(self) -> ValuesPage:
+        """The heat map of the whole tensor, axis 0 down and all others across."""
+        return self.page.values
+
+    @property
+    def plane(self) -> Array | None:
+        """The values of that plane; None for a tensor that is too large to be kept."""
+        return self.page.plane
+
 
 def inspect(snapshot: TensorSnapshot, monitor: Monitor) -> Inspection:
-    """Read a tensor once and take everything that the inspector shows of it.
+    """Read a tensor and take everything that the inspector shows of it at first.
 
     Raises the StoreError of the file, DTypeError for a dtype without an order, Cancelled.
     """
-    monitor.check()
-    array = snapshot.read()
-    found = stats(array, snapshot.dtype, monitor=monitor)
-    monitor.check()
-    page = values_page(array, snapshot.dtype, monitor=monitor)
-    keep = snapshot.nbytes <= PLANE_BYTES
-    return Inspection(
-        key=snapshot.key,
-        stats=found,
-        values=page,
-        plane=_plane(array) if keep else None,
-        halves=_halves(array, snapshot.dtype, monitor),
-    )
+    found = scan_tensor(snapshot, monitor=monitor)
+    page = plane_page(snapshot, PlaneChoice.of(tuple(snapshot.shape)), monitor=monitor)
+    return Inspection(snapshot.key, found, page, _halves(snapshot, monitor))
 
 
-def _plane(array: Array) -> Array:
-    if array.ndim == 0:
-        return array.reshape(1, 1)
-    if array.ndim == 1:
-        return array.reshape(-1, 1)
-    return array.reshape(array.shape[0], -1) if array.size else array.reshape(0, 0)
-
-
-def _halves(array: Array, dtype: DType, monitor: Monitor) -> tuple[tuple[str, str], ...]:
-    if dtype is not DType.F32 or not array.size:
+def _halves(snapshot: TensorSnapshot, monitor: Monitor) -> tuple[tuple[str, str], ...]:
+    if snapshot.dtype is not DType.F32 or not snapshot.numel:
         return ()
+    targets = (DType.F16, DType.BF16)
+    counts = {target: CastCounts() for target in targets}
+    worst = dict.fromkeys(targets, 0.0)
+    for block in blocks(snapshot):
+        for target in targets:
+            monitor.check()
+            half, lost = cast(block, DType.F32, target)
+            counts[target] += lost
+            with np.errstate(invalid="ignore", over="ignore"):
+                error = np.abs(half.astype(np.float32) - block)
+            finite = error[np.isfinite(error)]
+            if finite.size:
+                worst[target] = max(worst[target], float(finite.max()))
     return tuple(
-        (tr("as {label}", label=target.label), _half(array.reshape(-1), target, monitor))
-        for target in (DType.F16, DType.BF16)
+        (tr("as {label}", label=target.label), _half_text(worst[target], counts[target]))
+        for target in targets
     )
 
 
-def _half(flat: Array, target: DType, monitor: Monitor) -> str:
-    counts = CastCounts()
-    worst = 0.0
-    for start in range(0, flat.size, BLOCK):
-        monitor.check()
-        block = flat[start : start + BLOCK]
-        half, lost = cast(block, DType.F32, target)
-        counts += lost
-        with np.errstate(invalid="ignore", over="ignore"):
-            error = np.abs(half.astype(np.float32) - block)
-        finite = error[np.isfinite(error)]
-        if finite.size:
-            worst = max(worst, float(finite.max()))
+def _half_text(worst: float, counts: CastCounts) -> str:
     error_text = tr("exact") if worst == 0 else f"±{number_text(float(f'{worst:.2g}'))}"
     if counts.underflow and not counts.overflow:
         return tr(

@@ -10,24 +10,42 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QHeaderView,
+    QMenu,
     QScrollArea,
     QSizePolicy,
     QStackedWidget,
     QTableView,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from ruda.progress import Monitor
-from ruda.session import InspectorPage, JobFailure, inspector_page, later, shape_text, tr
+from ruda.session import (
+    InspectorPage,
+    JobFailure,
+    PlaneChoice,
+    PlanePage,
+    inspector_page,
+    later,
+    numpy_literal,
+    reading_code,
+    shape_text,
+    tr,
+)
 from ruda.store import DiffRow, Status, TensorSnapshot
 from ruda_workbench.context import Context
 from ruda_workbench.inspection import Inspection, inspect
 from ruda_workbench.item_models.values_grid import ValuesGridModel
+from ruda_workbench.panels.inspector_hex import HexTab
+from ruda_workbench.panels.inspector_map import MapTab
+from ruda_workbench.panels.inspector_norms import NormsTab
+from ruda_workbench.panels.inspector_pinned import PinnedTab
 from ruda_workbench.qt_jobs import Latest
+from ruda_workbench.tensor_views import TensorViews
 from ruda_workbench.theme import mono_font, text_font
 from ruda_workbench.tokens import Size, Space
-from ruda_workbench.widgets.buttons import Segments, icon_button, push_button
+from ruda_workbench.widgets.buttons import Segments, Switch, icon_button, push_button
 from ruda_workbench.widgets.labels import ElidedLabel, Facts, label, set_role
 from ruda_workbench.widgets.plots import HeatMap, Histogram
 
@@ -35,6 +53,14 @@ Pair = tuple[TensorSnapshot, TensorSnapshot | None]
 """A tensor as it will be, and as the file has it where that differs."""
 
 CHOOSE = later("Choose a tensor to see its facts and values.")
+TABS = (
+    ("overview", later("Stats")),
+    ("heat", later("Map")),
+    ("values", later("Values")),
+    ("hex", later("Hex")),
+    ("norms", later("Norms")),
+    ("pinned", later("Pinned")),
+)
 KEPT = 8
 """Inspections that are remembered."""
 
@@ -50,6 +76,7 @@ class InspectorPanel(QWidget):
         self._pairs: tuple[Pair, ...] = ()
         self._place = 0
         self._known: dict[int, tuple[TensorSnapshot, Inspection]] = {}
+        self._views = TensorViews(context, self)
         self._build()
         self.show_pairs(())
 
@@ -73,17 +100,24 @@ class InspectorPanel(QWidget):
         column.addWidget(self.reason)
         self._facts = Facts()
         column.addWidget(self._facts)
-        self.tabs = Segments(
-            (("overview", tr("Overview")), ("heat", tr("Heat map")), ("values", tr("Values"))),
-            "inspector.tabs",
-            fill=True,
-        )
+        self.tabs = Segments([(n, tr(text)) for n, text in TABS], "inspector.tabs", fill=True)
         self.tabs.chosen.connect(self._choose_tab)
         column.addWidget(self.tabs)
         self._tab_pages = QStackedWidget()
-        self._tab_pages.addWidget(self._overview())
-        self._tab_pages.addWidget(self._heat())
-        self._tab_pages.addWidget(self._values())
+        self.heat, self.hex = MapTab(), HexTab()
+        self.norms, self.pinned = NormsTab(), PinnedTab()
+        for page in (
+            self._overview(),
+            _scrolled(self.heat),
+            self._values(),
+            self.hex,
+            _scrolled(self.norms),
+            _scrolled(self.pinned),
+        ):
+            self._tab_pages.addWidget(page)
+        self.heat.wanted.connect(self._choose_plane)
+        self.hex.wanted.connect(self._ask_bytes)
+        self.pinned.unpin_asked.connect(self._unpin)
         column.addWidget(self._tab_pages, 1)
         self._pages.addWidget(missing)
 
@@ -121,8 +155,14 @@ class InspectorPanel(QWidget):
         self._key.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._copy = icon_button("copy", tr("Copy the key"), "inspector.copy")
         self._copy.clicked.connect(self._copy_key)
+        self._pin = icon_button("pin", tr("Pin, to lay others beside it"), "inspector.pin")
+        self._pin.clicked.connect(self._pin_shown)
+        self._more = icon_button("more", tr("Copy as…"), "inspector.copy-as")
+        self._more.setMenu(self._copy_menu())
+        self._more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         row.addWidget(self._key, 1)
-        row.addWidget(self._copy)
+        for button in (self._copy, self._pin, self._more):
+            row.addWidget(button)
         head.addLayout(row)
         self._stepper = QWidget()
         steps = QHBoxLayout(self._stepper)
@@ -145,7 +185,13 @@ class InspectorPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.S)
         self._caption = label(role="caption")
+        self._log = Switch(tr("log"), "inspector.log")
+        self._log.setToolTip(tr("Heights by the logarithm of the counts"))
         self._histogram = Histogram()
+        self._log.toggled.connect(self._histogram.set_log)
+        head = QHBoxLayout()
+        head.addWidget(self._caption, 1)
+        head.addWidget(self._log)
         self._statistics = Facts()
         self._findings = label(role="missing", wrap=True)
         self._scan_note = label(role="dim", wrap=True)
@@ -155,8 +201,10 @@ class InspectorPanel(QWidget):
         self._small_caption = label(role="caption")
         self._small = HeatMap(most_height=150)
         self._halves = Facts()
-        for widget in (self._scan_note, self._caption, self._histogram, self._statistics):
-            column.addWidget(widget)
+        column.addWidget(self._scan_note)
+        column.addLayout(head)
+        column.addWidget(self._histogram)
+        column.addWidget(self._statistics)
         column.addWidget(self._scan, 0, Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._findings)
         column.addSpacing(Space.XS)
@@ -164,22 +212,6 @@ class InspectorPanel(QWidget):
         column.addWidget(self._small)
         column.addStretch(1)
         column.addWidget(self._halves)
-        return _scrolled(inner)
-
-    def _heat(self) -> QWidget:
-        inner = QWidget()
-        column = QVBoxLayout(inner)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.S)
-        self._heat_caption = label(role="caption", wrap=True)
-        self._heat_map = HeatMap(most_height=640)
-        self._heat_map.setObjectName("inspector.heat")
-        self._hover = label(role="dim", font=mono_font(11))
-        self._heat_map.hovered.connect(self._hover.setText)
-        column.addWidget(self._heat_caption)
-        column.addWidget(self._heat_map)
-        column.addWidget(self._hover)
-        column.addStretch(1)
         return _scrolled(inner)
 
     def _values(self) -> QWidget:
@@ -260,8 +292,9 @@ class InspectorPanel(QWidget):
         self._show_tensor()
 
     def leave(self) -> None:
-        """Stop a scan that runs."""
+        """Stop what is being read."""
         self._question.drop()
+        self._views.leave()
 
     @property
     def shown_key(self) -> str:
@@ -279,6 +312,7 @@ class InspectorPanel(QWidget):
 
     def _show_tensor(self) -> None:
         self._question.drop()
+        self._views.leave()
         self._pages.setCurrentIndex(1 if self._pairs else 0)
         if not self._pairs:
             return
@@ -290,6 +324,7 @@ class InspectorPanel(QWidget):
         page = self._page()
         if self.inspection is None and page.can_scan and not page.asks_first:
             self._start_scan()
+        self._choose_tab(self.tabs.value)
 
     def _page(self) -> InspectorPage:
         snapshot, source = self._pairs[self._place]
@@ -306,6 +341,7 @@ class InspectorPanel(QWidget):
         view = page.histogram
         self._caption.setText("" if view is None else view.caption)
         self._caption.setVisible(view is not None)
+        self._log.setVisible(view is not None)
         self._histogram.setVisible(view is not None)
         self._histogram.show_view(view)
         self._findings.setText(", ".join(page.findings))
@@ -332,14 +368,21 @@ class InspectorPanel(QWidget):
         self._small_caption.setText(caption)
         self._small.setVisible(values is not None)
         self._small.show_page(values)
-        self._heat_caption.setText(caption)
-        self._heat_map.show_page(values)
         self._halves.show_facts(() if found is None else found.halves)
-        plane = None if found is None else found.plane
-        kept = found is None or plane is not None
-        self._values_note.setText("" if kept else tr("This tensor is too large for the grid."))
-        self._values_note.setVisible(not kept)
-        self._grid_model.show_plane(plane)
+        self._draw_plane(None if found is None else found.page)
+
+    def _draw_plane(self, page: PlanePage | None, problem: str = "") -> None:
+        """Draw a plane: as a map, as a table, and the norms along its axes."""
+        shape = tuple(self._pairs[self._place][0].shape) if self._pairs else ()
+        self.heat.show_page(page, shape)
+        self.norms.show_page(page)
+        plane = None if page is None else page.plane
+        # A vector is read downwards.
+        self._grid_model.show_plane(plane.T if plane is not None and len(shape) < 2 else plane)
+        kept = page is None or plane is not None
+        note = problem or ("" if kept else tr("This plane is too large for the table."))
+        self._values_note.setText(note)
+        self._values_note.setVisible(bool(note))
 
     # Gestures
 
@@ -361,7 +404,72 @@ class InspectorPanel(QWidget):
         self._question.ask(tr("Statistics of {key}", key=snapshot.key), work, done, failed)
 
     def _choose_tab(self, name: str) -> None:
-        self._tab_pages.setCurrentIndex(("overview", "heat", "values").index(name))
+        self._tab_pages.setCurrentIndex([tab for tab, _ in TABS].index(name))
+        if not self._pairs:
+            return
+        snapshot = self._pairs[self._place][0]
+        if name == "hex" and self._views.bytes_of is not snapshot:
+            self._ask_bytes(0)
+        elif name == "pinned":
+            self._lay_beside()
+
+    def _choose_plane(self, choice: PlaneChoice) -> None:
+        snapshot = self._pairs[self._place][0]
+        self._views.ask_plane(snapshot, choice, self._draw_plane)
+
+    def _ask_bytes(self, start: int) -> None:
+        self._views.ask_bytes(self._pairs[self._place][0], start, self.hex.show_page)
+
+    def _pin_shown(self) -> None:
+        self._views.pinned = self._pairs[self._place][0]
+        self._lay_beside()
+
+    def _unpin(self) -> None:
+        self._views.pinned = None
+        self._lay_beside()
+
+    def _lay_beside(self) -> None:
+        limit = self._context.storage.settings.statistics_limit * 1_000_000
+        self._views.lay_beside(self._pairs[self._place][0], self.pinned, limit)
+
+    def _copy_menu(self) -> QMenu:
+        menu = QMenu(self)
+        menu.setObjectName("inspector.copy-menu")
+        for text, what in (
+            (tr("Copy the values as NumPy"), self._copy_numpy),
+            (tr("Copy Python that reads it"), self._copy_python),
+            (tr("Copy the heat map as a picture"), self._copy_picture),
+        ):
+            menu.addAction(text).triggered.connect(what)
+        return menu
+
+    def _copy_numpy(self) -> None:
+        found = self.inspection
+        snapshot = self._pairs[self._place][0]
+        try:
+            if found is None or found.plane is None:
+                raise ValueError(tr("The values are not read, or too many to copy."))
+            text = numpy_literal(found.plane, tuple(snapshot.shape))
+        except ValueError as error:
+            self._context.notify("info", tr("Not copied"), str(error))
+            return
+        QGuiApplication.clipboard().setText(text)
+
+    def _copy_python(self) -> None:
+        snapshot, source = self._pairs[self._place]
+        document = self._context.session.active
+        read = source or snapshot
+        if document is not None:
+            key = document.top_level_key
+            code = reading_code(document.path, read.key, top_level_key=key)
+            QGuiApplication.clipboard().setText(code)
+
+    def _copy_picture(self) -> None:
+        image = self.heat.image()
+        if image is None:
+            self._context.notify("info", tr("Not copied"), tr("There is no heat map to copy."))
+        else:
+            QGuiApplication.clipboard().setImage(image)
 
     def _back(self) -> None:
         self._step(-1)

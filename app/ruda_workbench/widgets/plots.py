@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ class Histogram(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._view: HistogramView | None = None
+        self._log = False
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(92)
 
@@ -41,6 +43,21 @@ class Histogram(QWidget):
             )
         self.update()
 
+    def set_log(self, on: bool) -> None:
+        """Draw heights by the logarithm of the counts, so that rare values are seen."""
+        self._log = on
+        self.update()
+
+    def heights(self) -> tuple[float, ...]:
+        """Height of every bar, as a share of the highest."""
+        view = self._view
+        if view is None or not any(view.counts):
+            return ()
+        if self._log:
+            whole = math.log1p(max(view.counts))
+            return tuple(math.log1p(count) / whole for count in view.counts)
+        return tuple(count / max(view.counts) for count in view.counts)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the bars over a hairline."""
         painter = QPainter(self)
@@ -50,13 +67,12 @@ class Histogram(QWidget):
         if view is None or not any(view.counts):
             return
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        top = max(view.counts)
         step = self.width() / len(view.counts)
         gap = 1.0 if step >= 3 else 0.0
         ink = colour("accent")
-        for place, count in enumerate(view.counts):
-            if count:
-                height = max(1.0, (floor - 2) * count / top)
+        for place, share in enumerate(self.heights()):
+            if share:
+                height = max(1.0, (floor - 2) * share)
                 painter.fillRect(QRectF(place * step, floor - height, step - gap, height), ink)
         font = text_font(Type.CAPTION)
         foot = QRectF(0, floor + 3, self.width(), 15)

@@ -9,6 +9,7 @@ from ruda.session.command import (
     recipe_words,
     run_command,
 )
+from ruda.session.copying import numpy_literal, reading_code
 from ruda.session.datasets import BatchChoice, OpenDataset, is_dataset, read_dataset
 from ruda.session.derived import Derived
 from ruda.session.document import Document, History, HistoryStep, TargetChoice
@@ -55,6 +56,7 @@ from ruda.session.pages.diff import (
 )
 from ruda.session.pages.diff_lines import DiffLine, DiffLines, DiffTable, diff_lines
 from ruda.session.pages.fitting import Fit, fits
+from ruda.session.pages.hex_dump import HexPage, hex_page
 from ruda.session.pages.history import HistoryLine, history_lines
 from ruda.session.pages.inspector import (
     Fact,
@@ -69,6 +71,8 @@ from ruda.session.pages.item import ItemPage, Score, item_page
 from ruda.session.pages.jobs import JobLine, job_line, job_lines, rate_text
 from ruda.session.pages.metadata import MetadataLine, metadata_lines
 from ruda.session.pages.model_fits import ModelFit, model_fits
+from ruda.session.pages.norms import NormBar, NormsView, norms_view
+from ruda.session.pages.planes import OTHERS, PlaneChoice, PlanePage, plane_page
 from ruda.session.pages.query import Query, QueryProblem
 from ruda.session.pages.reasons import banner_text, difference_text, reason_text
 from ruda.session.pages.rules import (
@@ -97,8 +101,8 @@ from ruda.session.pages.save import (
     SaveLine,
     SavePlanPage,
     cast_text,
-    save_plan_page,
     edited_page,
+    save_plan_page,
     saved_page,
 )
 from ruda.session.pages.status import StatusLook, is_problem, status_look
@@ -193,6 +197,7 @@ __all__ = [
     "Evaluation",
     "Fact",
     "Fit",
+    "HexPage",
     "HistogramView",
     "History",
     "HistoryLine",
@@ -210,8 +215,13 @@ __all__ = [
     "LoadedModel",
     "MetadataLine",
     "ModelFit",
+    "NormBar",
+    "NormsView",
+    "OTHERS",
     "OpenDataset",
     "PRESET_TITLES",
+    "PlaneChoice",
+    "PlanePage",
     "Prediction",
     "PresetOffer",
     "Query",
@@ -277,9 +287,11 @@ __all__ = [
     "difference_text",
     "drafts_of",
     "edit_only",
+    "edited_page",
     "evaluate",
     "families_of",
     "fits",
+    "hex_page",
     "history_lines",
     "inspect_command",
     "inspector_page",
@@ -299,11 +311,14 @@ __all__ = [
     "metadata_lines",
     "mistakes_page",
     "model_fits",
+    "norms_view",
     "number_text",
+    "numpy_literal",
     "open_part",
     "parse_target",
     "parts_of",
     "plan_saving",
+    "plane_page",
     "preset_offers",
     "rate_text",
     "read_catalogue",
@@ -311,6 +326,7 @@ __all__ = [
     "read_recents",
     "read_settings",
     "read_state",
+    "reading_code",
     "reason_text",
     "recipe_of_state",
     "recipe_words",

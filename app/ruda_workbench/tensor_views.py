@@ -1,0 +1,144 @@
+"""Further views of a tensor for the inspector: planes, bytes, and beside a pinned one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from PySide6.QtCore import QObject
+
+from ruda.progress import Monitor
+from ruda.session import (
+    CompareValues,
+    HexPage,
+    JobFailure,
+    PlaneChoice,
+    PlanePage,
+    compare_values,
+    hex_page,
+    plane_page,
+    shape_text,
+    size_text,
+    tr,
+)
+from ruda.store import TensorSnapshot
+from ruda_workbench.context import Context
+from ruda_workbench.qt_jobs import Latest
+
+KEPT = 8
+"""Planes that are remembered."""
+
+
+class Beside(Protocol):
+    """What shows two tensors beside each other."""
+
+    def show_note(self, text: str, *, pinned: bool = False) -> None:
+        """Say why there is nothing to see."""
+
+    def show_values(self, found: CompareValues, pinned: str) -> None:
+        """Show them."""
+
+
+class TensorViews(QObject):
+    """Asks for views in jobs; what is asked anew or left stops what was asked before."""
+
+    def __init__(self, context: Context, parent: QObject) -> None:
+        super().__init__(parent)
+        self._plane_question = Latest(context.jobs, self)
+        self._bytes_question = Latest(context.jobs, self)
+        self._beside_question = Latest(context.jobs, self)
+        self._planes: dict[tuple[int, PlaneChoice], tuple[TensorSnapshot, PlanePage]] = {}
+        self.pinned: TensorSnapshot | None = None
+        """The tensor that others are laid beside."""
+        self.bytes_of: TensorSnapshot | None = None
+        """The tensor whose bytes were asked for last."""
+
+    def leave(self) -> None:
+        """Drop every question."""
+        self.bytes_of = None
+        for question in (self._plane_question, self._bytes_question, self._beside_question):
+            question.drop()
+
+    def ask_plane(
+        self,
+        snapshot: TensorSnapshot,
+        choice: PlaneChoice,
+        show: Callable[[PlanePage | None, str], None],
+    ) -> None:
+        """Read a plane, unless it is remembered."""
+        key = (id(snapshot), choice)
+        known = self._planes.get(key)
+        if known is not None and known[0] is snapshot:
+            self._plane_question.drop()
+            show(known[1], "")
+            return
+
+        def work(monitor: Monitor) -> PlanePage:
+            return plane_page(snapshot, choice, monitor=monitor)
+
+        def done(page: PlanePage) -> None:
+            self._planes[key] = (snapshot, page)
+            while len(self._planes) > KEPT:
+                self._planes.pop(next(iter(self._planes)))
+            show(page, "")
+
+        def failed(failure: JobFailure) -> None:
+            show(None, failure.summary)
+
+        self._plane_question.ask(tr("Values of {key}", key=snapshot.key), work, done, failed)
+
+    def ask_bytes(
+        self, snapshot: TensorSnapshot, start: int, show: Callable[[HexPage | None, str], None]
+    ) -> None:
+        """Read a page of bytes."""
+        self.bytes_of = snapshot
+
+        def work(monitor: Monitor) -> HexPage:
+            return hex_page(snapshot, start, monitor=monitor)
+
+        def done(page: HexPage) -> None:
+            show(page, "")
+
+        def failed(failure: JobFailure) -> None:
+            show(None, failure.summary)
+
+        self._bytes_question.ask(tr("Bytes of {key}", key=snapshot.key), work, done, failed)
+
+    def lay_beside(self, snapshot: TensorSnapshot, beside: Beside, limit: int) -> None:
+        """Compare a tensor with the pinned one, if that can be done; ``limit`` is in bytes."""
+        pinned = self.pinned
+        self._beside_question.drop()
+        if pinned is None:
+            beside.show_note(tr("Pin a tensor to lay others beside it."))
+            return
+        name = tr("Pinned: {key}", key=pinned.key)
+        if pinned is snapshot:
+            beside.show_note(tr("{name}. Choose another one.", name=name), pinned=True)
+            return
+        if pinned.shape != snapshot.shape:
+            shapes = (shape_text(pinned.shape), shape_text(snapshot.shape))
+            text = tr(
+                "{name}, of shape {a}; this one has {b}.", name=name, a=shapes[0], b=shapes[1]
+            )
+            beside.show_note(text, pinned=True)
+            return
+        larger = max(pinned.nbytes, snapshot.nbytes)
+        if larger > limit:
+            text = tr(
+                "{size} are more than is read here; compare the files.", size=size_text(larger)
+            )
+            beside.show_note(text, pinned=True)
+            return
+
+        def work(monitor: Monitor) -> CompareValues:
+            return compare_values(pinned, snapshot, monitor=monitor)
+
+        def done(found: CompareValues) -> None:
+            beside.show_values(found, pinned.key)
+
+        def failed(failure: JobFailure) -> None:
+            beside.show_note(failure.summary, pinned=True)
+
+        beside.show_note(tr("Reading values…"), pinned=True)
+        title = tr("{key} beside {other}", key=snapshot.key, other=pinned.key)
+        self._beside_question.ask(title, work, done, failed)
