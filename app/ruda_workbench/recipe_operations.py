@@ -96,6 +96,17 @@ def take_fit(context: Context, document: Document, fit: ModelFit) -> None:
         )
 
 
+def take_suggestions(context: Context, document: Document, lines: Sequence[SuggestLine]) -> None:
+    """Add the steps of several suggestions to the recipe, as one edit."""
+    if len(lines) == 1:
+        take_suggestion(context, document, lines[0])
+        return
+    recipe = document.recipe
+    for line in lines:
+        recipe = line.step.on(recipe)
+    context.session.edit(document.id, tr("{count} suggestions", count=len(lines)), recipe)
+
+
 def skip(context: Context, document: Document, keys: Sequence[str], *, on: bool) -> None:
     """Leave tensors out, or take that decision back."""
     recipe = document.recipe

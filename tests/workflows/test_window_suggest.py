@@ -93,6 +93,29 @@ def test_a_suggestion_is_taken_at_once(
     assert history.undo_title == r"Strip ^module\."
 
 
+def test_all_certain_suggestions_are_one_step(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled
+) -> None:
+    operations.open_sample(window.context)
+    settled()
+    assert [line.is_certain for line in weights.diff.rules.suggestions] == [True, True]
+    button = window.findChild(QAbstractButton, "diff.banner.button")
+    assert button is not None
+    assert button.text() == "Take all 2 certain suggestions"
+    button.click()
+    settled()
+    page = weights.diff.page
+    assert page is not None
+    assert page.is_complete
+    document = weights.watch.document
+    assert document is not None
+    assert window.context.session.history(document.id).undo_title == "2 suggestions"
+    window.book.run("edit.undo")
+    settled()
+    assert weights.watch.document is not None
+    assert weights.watch.document.recipe.is_identity
+
+
 def test_the_overview_marks_problems_and_a_click_goes_there(
     window: MainWindow, wrapped: WeightsWorkspace, settled: Settled, qtbot: QtBot
 ) -> None:

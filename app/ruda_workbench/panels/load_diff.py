@@ -10,7 +10,18 @@ from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from ruda.progress import SILENT, Monitor
-from ruda.session import DiffLine, DiffPage, Fit, Query, RuleDraft, diff_page, fits, status_look, tr
+from ruda.session import (
+    DiffLine,
+    DiffPage,
+    Fit,
+    Query,
+    RuleDraft,
+    SuggestLine,
+    diff_page,
+    fits,
+    status_look,
+    tr,
+)
 from ruda.store import Decision, DiffRow, Status
 from ruda_workbench import recipe_operations as edits
 from ruda_workbench.context import Context
@@ -50,6 +61,7 @@ class LoadDiffPanel(QWidget):
         self._build()
         watch.laid_anew.connect(self.refresh)
         watch.tabled.connect(self._tabled)
+        watch.suggested.connect(self._suggested)
 
     def _build(self) -> None:
         self.coverage = CoverageCard()
@@ -229,8 +241,20 @@ class LoadDiffPanel(QWidget):
         if banner is None:
             self.banner.show_text("warning", "")
         else:
-            button = tr("Take the suggestion") if has_hint else ""
+            certain = len(self._certain())
+            button = tr("Take the suggestion") if has_hint or certain else ""
+            if certain > 1:
+                button = tr("Take all {count} certain suggestions", count=certain)
             self.banner.show_text(banner.level, banner.text, button)
+
+    def _certain(self) -> tuple[SuggestLine, ...]:
+        """The suggestions that leave no other choice."""
+        return tuple(line for line in self._watch.suggestions if line.is_certain and line.can_take)
+
+    def _suggested(self) -> None:
+        page, laid = self.page, self._watch.laid
+        if page is not None and laid is not None and laid.report is not None:
+            self._show_banner(page, bool(laid.report.hints))
 
     def _empty(self, page: DiffPage) -> str:
         if self._query.text:
@@ -281,11 +305,14 @@ class LoadDiffPanel(QWidget):
         self.selected.emit(() if line is None else line.rows)
 
     def _take_first_hint(self) -> None:
-        laid = self._watch.laid
-        if laid is not None and laid.report is not None and laid.report.hints:
-            document = self._watch.document
-            if document is not None:
-                edits.take_hint(self._context, document, laid.report.hints[0])
+        laid, document = self._watch.laid, self._watch.document
+        if laid is None or laid.report is None or document is None:
+            return
+        certain = self._certain()
+        if certain:
+            edits.take_suggestions(self._context, document, certain)
+        elif laid.report.hints:
+            edits.take_hint(self._context, document, laid.report.hints[0])
 
     def _menu(self, at: QPoint) -> None:
         line = self.model.line(self.table.indexAt(at).row())

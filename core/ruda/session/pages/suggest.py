@@ -44,6 +44,11 @@ class SuggestLine:
         return self.step.rule is not None or self.step.adapter is not None or self._closes_gaps
 
     @property
+    def is_certain(self) -> bool:
+        """True if names and shapes leave no other choice."""
+        return self.step.verdict is Verdict.CERTAIN
+
+    @property
     def _closes_gaps(self) -> bool:
         return self.step.kind.value == "index"
 
