@@ -22,13 +22,15 @@ from ruda.session import (
     command_text,
     convert_command,
     diff_command,
+    edit_only,
+    edited_page,
     inspect_command,
     plan_saving,
     save_plan_page,
     saved_page,
     tr,
 )
-from ruda.store import SaveResult, TensorIndex, write
+from ruda.store import MetadataEdit, SaveResult, TensorIndex, write
 from ruda_workbench import assets, operations
 from ruda_workbench.context import Context
 
@@ -106,11 +108,15 @@ def save(
 ) -> None:
     """Write the converted view in the write lane; the result and every refusal become notices."""
 
-    def work(monitor: Monitor) -> SaveResult:
+    def work(monitor: Monitor) -> SaveResult | MetadataEdit:
+        plain = document.target is None
+        edit = edit_only(document.index, document.recipe, options) if plain else None
+        if edit is not None:  # as the command does it, so that both write the same bytes
+            return edit
         return write(plan_saving(view, options), verify=options.verify, monitor=monitor)
 
-    def finished(result: SaveResult) -> None:
-        page = saved_page(result)
+    def finished(result: SaveResult | MetadataEdit) -> None:
+        page = saved_page(result) if isinstance(result, SaveResult) else edited_page(result)
         place = result.path
         if context.session.active is not None and document.id in _open_ids(context):
             context.session.mark_saved(document.id)

@@ -131,7 +131,9 @@ class ConvertPanel(QWidget):
         if document is None:
             return
         cast = document.recipe.cast
-        self.types.choose("" if cast is None else cast.to.label)
+        to = "" if cast is None else cast.to.label
+        self.types.offer(to, to)  # recipes from files cast to more types than are offered
+        self.types.choose(to)
         self.every.setChecked(edits.casts_every(cast))
         self.every.setEnabled(cast is not None and cast.to.label != "f32")
         if cast is not None and not self.keep.hasFocus():

@@ -219,13 +219,10 @@ class Segments(QWidget):
         row.setContentsMargins(1, 1, 1, 1)
         row.setSpacing(0)
         self._group = QButtonGroup(self)
+        self._row = row
         self._buttons: dict[str, _Segment] = {}
         for value, text in choices:
-            button = _Segment(text, f"{name}.{value}")
-            button.value = value
-            self._group.addButton(button)
-            self._buttons[value] = button
-            row.addWidget(button, 1 if fill else 0)
+            self.offer(value, text)
         self._group.buttonClicked.connect(self._clicked)
         policy = QSizePolicy.Policy.Expanding if fill else QSizePolicy.Policy.Fixed
         self.setSizePolicy(policy, QSizePolicy.Policy.Fixed)
@@ -235,6 +232,16 @@ class Segments(QWidget):
     def value(self) -> str:
         """The chosen value."""
         return next((v for v, b in self._buttons.items() if b.isChecked()), "")
+
+    def offer(self, value: str, text: str) -> None:
+        """Have one more choice at the end, unless it is there."""
+        if value in self._buttons:
+            return
+        button = _Segment(text, f"{self.objectName()}.{value}")
+        button.value = value
+        self._group.addButton(button)
+        self._buttons[value] = button
+        self._row.addWidget(button, 1 if self._fill else 0)
 
     def choose(self, value: str) -> None:
         """Choose without telling anyone."""

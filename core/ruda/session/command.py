@@ -43,7 +43,10 @@ def diff_command(document: Document, *, recipe_file: Path | None = None) -> list
 def convert_command(
     document: Document, options: SaveOptions, *, recipe_file: Path | None = None
 ) -> list[str]:
-    """``ruda convert SOURCE OUT …`` that writes the same bytes. Raises RecipeError as above."""
+    """``ruda convert SOURCE OUT …`` that writes the same bytes.
+
+    Raises RecipeError as above, and for an entry of metadata whose key has an equals sign.
+    """
     words = [PROGRAM, "convert", str(document.path), str(options.path)]
     if document.target is not None:
         words += ["--target", document.target.name]
@@ -53,6 +56,11 @@ def convert_command(
     if options.format is not None:
         words += ["--format", options.format]
     for key, value in options.metadata:
+        if "=" in key:
+            raise RecipeError(
+                f"the metadata entry {key!r} has an equals sign in its key, which does not fit on "
+                "a command line; take another key"
+            )
         words += ["--metadata", f"{key}={value}"]
     for key in options.drop_metadata:
         words += ["--drop-metadata", key]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -47,10 +48,14 @@ class Derived:
         """The load diff. Raises RecipeError without a target, and as ``resolve_target``."""
         if document.target is None:
             raise RecipeError(f"{document.name}: choose a target to compare with")
-        target = self.target(document.target, monitor=monitor)
+        choice = document.target
+        target = self.target(choice, monitor=monitor)
 
         def make() -> DiffReport:
-            return diff(document.index, target.expectation, recipe=document.recipe, monitor=monitor)
+            found = diff(
+                document.index, target.expectation, recipe=document.recipe, monitor=monitor
+            )
+            return replace(found, target_name=choice.title)
 
         return self._once("report", _identity(document, target), (document, target), make)
 

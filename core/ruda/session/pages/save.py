@@ -13,7 +13,7 @@ from ruda.store import alias_groups, fold
 from ruda.tensor import CastCounts
 
 if TYPE_CHECKING:
-    from ruda.store import SavePlan, SaveResult, TensorIndex, TensorSnapshot
+    from ruda.store import MetadataEdit, SavePlan, SaveResult, TensorIndex, TensorSnapshot
 
 
 HOLD_METADATA = frozenset({"safetensors", "rudapack"})
@@ -170,6 +170,17 @@ def saved_page(result: SaveResult) -> SavedPage:
         verified=result.verified,
         stale=tuple(path.name for path in result.stale),
     )
+
+
+def edited_page(edit: MetadataEdit) -> SavedPage:
+    """What a save did that only changed metadata, in the file itself."""
+    none = CastCounts()
+    title = tr(
+        "Metadata of {name} changed, {nbytes} written",
+        name=edit.path.name,
+        nbytes=size_text(edit.written),
+    )
+    return SavedPage(title, edit.written, none, cast_text(none), (), (), verified=False, stale=())
 
 
 def cast_text(counts: CastCounts) -> str:
