@@ -34,9 +34,8 @@ from typing import Any
 
 import tomli_w
 
-from ruda.errors import DTypeError, RudaError, SpecError
+from ruda.errors import RudaError, SpecError
 from ruda.nn import ModuleSpec, ParamSpec
-from ruda.store._sibling import replace_file
 from ruda.store.entries import (
     EntryReader,
     LineOf,
@@ -45,6 +44,7 @@ from ruda.store.entries import (
     parsed_json,
     parsed_toml,
     text_of,
+    write_text,
 )
 from ruda.store.filerange import MAX_ELEMENTS, MAX_RANK
 from ruda.store.targets import Target, expected_of
@@ -94,13 +94,7 @@ def write_arch(target: Target, path: Path | str) -> None:
     """
     path = Path(path)
     text = arch_to_json(target) if path.suffix.lower() == ".json" else arch_to_toml(target)
-    try:
-        content = text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise SpecError(
-            f"{path}: {text[error.start]!r} is half of a character, which no text file can hold"
-        ) from None
-    replace_file(path, content)
+    write_text(path, text, _failure)
 
 
 def arch_to_toml(target: Target) -> str:
@@ -303,10 +297,7 @@ def _told(containers: tuple[str, ...]) -> str | list[str]:
 
 
 def _dtype(reader: EntryReader, table: dict[str, Any], place: Place) -> DType:
-    try:
-        dtype = DType.parse(reader.needed(table, "dtype", place))
-    except DTypeError as error:
-        raise reader.refuse((*place, "dtype"), str(error)) from None
+    dtype = reader.dtype(table, "dtype", place)
     if dtype.kind is Kind.QUANTIZED:
         raise reader.refuse((*place, "dtype"), f"a description cannot tell how {dtype} is packed")
     return dtype

@@ -8,11 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ruda.errors import DTypeError, RecipeError
 from ruda.store.decisions import Action, Change, Decision, Pad, Reshape, Slice, Take, Transpose
 from ruda.store.entries import EntryReader, Place
 from ruda.store.recipe import DTypePolicy, Recipe
-from ruda.tensor import DType
 
 T = TypeVar("T")
 
@@ -53,9 +51,9 @@ def read_decision(reader: EntryReader, value: Any, place: Place) -> Decision:
     more, make = _CHANGES.get(action, ((), None))
     table = reader.table(value, place, ("key", "action", "to", *more))
     key = reader.needed(table, "key", place)
-    to = _dtype(reader, table, place) if "to" in table else None
-    change = None if make is None else _placed(reader, place, lambda: make(reader, table, place))
-    return _placed(reader, place, lambda: Decision(key, action, to, change))
+    to = reader.dtype(table, "to", place) if "to" in table else None
+    change = None if make is None else reader.placed(place, lambda: make(reader, table, place))
+    return reader.placed(place, lambda: Decision(key, action, to, change))
 
 
 def read_policy(reader: EntryReader, value: Any, place: Place) -> DTypePolicy:
@@ -64,8 +62,8 @@ def read_policy(reader: EntryReader, value: Any, place: Place) -> DTypePolicy:
     pattern = reader.needed(table, "match", place)
     allowed = {a.value: a for a in (Action.KEEP, Action.CAST, Action.CLAMP)}
     action = _action(reader, table, place, allowed)
-    to = _dtype(reader, table, place) if "to" in table else None
-    return _placed(reader, place, lambda: DTypePolicy(pattern, action, to))
+    to = reader.dtype(table, "to", place) if "to" in table else None
+    return reader.placed(place, lambda: DTypePolicy(pattern, action, to))
 
 
 def with_files_in(recipe: Recipe, folder: Path) -> Recipe:
@@ -111,23 +109,6 @@ def _action(
     if word not in known:
         raise reader.refuse((*place, "action"), f"expected {' or '.join(known)}, found {word!r}")
     return known[word]
-
-
-def _dtype(reader: EntryReader, table: dict[str, Any], place: Place) -> DType:
-    try:
-        return DType.parse(reader.needed(table, "to", place))
-    except DTypeError as error:
-        raise reader.refuse((*place, "to"), str(error)) from None
-
-
-def _placed(reader: EntryReader, place: Place, make: Callable[[], T]) -> T:
-    """What ``make`` returns; an error that has no place yet gets this one."""
-    try:
-        return make()
-    except RecipeError as error:
-        if error.step is None:
-            raise
-        raise reader.refuse(place, str(error).removeprefix(f"{error.step}: ")) from None
 
 
 def _transpose(reader: EntryReader, table: dict[str, Any], place: Place) -> Change:

@@ -15,8 +15,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ruda.errors import RecipeError, RudaError
+from ruda.errors import DTypeError, RecipeError, RudaError
+from ruda.store._sibling import replace_file
 from ruda.store.bytefile import ByteFile
+from ruda.tensor import DType
 
 FILE_LIMIT = 16 << 20
 """Largest such file that is read; real ones have a few thousand bytes."""
@@ -99,6 +101,18 @@ def text_of(path: Path, what: str, fail: Failure) -> str:
         return raw.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise fail(f"{path}: not UTF-8 text at byte {error.start}", None) from None
+
+
+def write_text(path: Path, text: str, fail: Failure) -> None:
+    """Write such a file; an old one is replaced in one step. Raises SaveError, and ``fail``."""
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        half = text[error.start]
+        raise fail(
+            f"{path}: {half!r} is half of a character, which no text file can hold", None
+        ) from None
+    replace_file(path, content)
 
 
 def is_json(path: Path, text: str) -> bool:
@@ -194,6 +208,13 @@ class EntryReader:
             raise self.refuse(place, f"the entry {key!r} is missing")
         return value
 
+    def dtype(self, table: Mapping[str, Any], key: str, place: Place) -> DType:
+        """The entry as the name of an element type, which has to be there."""
+        try:
+            return DType.parse(self.needed(table, key, place))
+        except DTypeError as error:
+            raise self.refuse((*place, key), str(error)) from None
+
     def placed(self, place: Place, make: Callable[[], T]) -> T:
         """What ``make`` returns; an error of a single rule gets its place in the file."""
         try:
@@ -201,8 +222,8 @@ class EntryReader:
         except RecipeError as error:
             if error.step is None:
                 raise
-            said = str(error).removeprefix(f"{place[-1]}: " if place else "")  # the place names it
-            raise self.refuse(place, said) from None
+            step = f"{error.step}: " if error.step in place else ""  # the place names it
+            raise self.refuse(place, str(error).removeprefix(step)) from None
 
 
 def _short(name: str) -> str:

@@ -50,8 +50,7 @@ from typing import Any
 
 import tomli_w
 
-from ruda.errors import DTypeError, RecipeError
-from ruda.store._sibling import replace_file
+from ruda.errors import RecipeError
 from ruda.store.decision_file import (
     decision_data,
     policy_data,
@@ -69,11 +68,11 @@ from ruda.store.entries import (
     parsed_toml,
     recipe_failure,
     text_of,
+    write_text,
 )
 from ruda.store.recipe import CastPolicy, CastScope, Recipe
 from ruda.store.remap import KeyRemapper, RemapRule
 from ruda.store.select import PathFilter
-from ruda.tensor import DType
 
 FORMAT = "ruda-recipe"
 VERSION = 1
@@ -196,13 +195,7 @@ def write_recipe(recipe: Recipe, path: Path | str) -> None:
     path = Path(path)
     kept = with_files_from(recipe, path.parent)
     text = recipe_to_json(kept) if path.suffix.lower() == ".json" else recipe_to_toml(kept)
-    try:
-        content = text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise RecipeError(
-            f"{path}: {text[error.start]!r} is half of a character, which no text file can hold"
-        ) from None
-    replace_file(path, content)
+    write_text(path, text, recipe_failure)
 
 
 def recipe_from_data(data: Any, *, line_of: LineOf = lambda place: None) -> Recipe:
@@ -275,7 +268,7 @@ def _read_remap(reader: EntryReader, root: Mapping[str, Any]) -> KeyRemapper:
 def _read_cast(reader: EntryReader, value: Any) -> CastPolicy:
     place: Place = ("cast",)
     table = reader.table(value, place, ("to", "scope", "keep", "add"))
-    to = _read_dtype(reader, table, place)
+    to = reader.dtype(table, "to", place)
     scope = reader.typed(table, "scope", str, place)
     scopes = {member.value: member for member in CastScope}
     if scope is not None and scope not in scopes:
@@ -286,10 +279,3 @@ def _read_cast(reader: EntryReader, value: Any) -> CastPolicy:
         frozenset(reader.texts(table, "keep", place)),
         frozenset(reader.texts(table, "add", place)),
     )
-
-
-def _read_dtype(reader: EntryReader, table: Mapping[str, Any], place: Place) -> DType:
-    try:
-        return DType.parse(reader.needed(table, "to", place))
-    except DTypeError as error:
-        raise reader.refuse((*place, "to"), str(error)) from None
