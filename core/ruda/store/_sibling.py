@@ -99,7 +99,9 @@ class Sibling:
         """Replace bytes that were written before; the end stays where it is. Raises OSError."""
         self.file.flush()
         if hasattr(os, "pwrite"):
-            os.pwrite(self.file.fileno(), piece, offset)
+            while piece:  # a system may take a part only, and say so
+                done = os.pwrite(self.file.fileno(), piece, offset)
+                offset, piece = offset + done, piece[done:]
             return
         self.file.seek(offset)
         self.file.write(piece)

@@ -16,9 +16,9 @@ from ruda.store._sibling import replace_file
 from ruda.store.compare_report import CompareReport, CompareRow, Likeness
 from ruda.store.export_diff import (
     escaped_html,
-    escaped_markdown,
     harmless_cell,
     html_page,
+    markdown_page,
     require_report_name,
 )
 
@@ -65,17 +65,10 @@ def compare_to_csv(report: CompareReport) -> str:
 
 
 def compare_to_markdown(report: CompareReport) -> str:
-    """Title, counts and one table; keys cannot leave their cell."""
-    lines = [f"# {escaped_markdown(_title(report))}", ""]
-    lines += [f"- {SHAPES[s]} {s.value}: {count}" for s, count in report.counts.items()]
-    lines += ["", escaped_markdown(_how(report))]
-    lines += [f"\n> {escaped_markdown(note)}" for note in report.notes]
-    lines += ["", "| " + " | ".join(COLUMNS) + " |", "|" + " --- |" * len(COLUMNS)]
-    for row in report.rows:
-        cells = [escaped_markdown(cell) for cell in _cells(row)]
-        cells[0] = f"{SHAPES[row.likeness]} {cells[0]}"
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+    """Title, how it was compared, counts and one table; keys cannot leave their cell."""
+    counts = [(SHAPES[s], s.value, count) for s, count in report.counts.items()]
+    rows = ((SHAPES[row.likeness], _cells(row)) for row in report.rows)
+    return markdown_page(_title(report), (_how(report),), counts, report.notes, COLUMNS, rows)
 
 
 def compare_to_json(report: CompareReport) -> str:

@@ -68,21 +68,33 @@ def harmless_cell(cell: str) -> str:
 
 def diff_to_markdown(report: DiffReport) -> str:
     """Title, coverage, counts and one table; keys cannot leave their cell."""
-    lines = [
-        f"# {escaped_markdown(_title(report))}",
-        "",
-        f"{escaped_markdown(_coverage(report))}",
-        "",
-    ]
-    lines += [f"- {SHAPES[s]} {s.value}: {count}" for s, count in report.counts.items()]
-    if report.banner:
-        lines += ["", f"**{escaped_markdown(report.banner)}**"]
-    lines += [f"\n> {escaped_markdown(note)}" for note in report.notes]
-    lines += ["", "| " + " | ".join(COLUMNS) + " |", "|" + " --- |" * len(COLUMNS)]
-    for row in report.rows:
-        cells = [escaped_markdown(cell) for cell in cells_of(row)]
-        cells[0] = f"{SHAPES[row.status]} {cells[0]}"
-        lines.append("| " + " | ".join(cells) + " |")
+    counts = [(SHAPES[s], s.value, count) for s, count in report.counts.items()]
+    rows = ((SHAPES[row.status], cells_of(row)) for row in report.rows)
+    told = (_coverage(report), *filter(None, (report.banner,)))
+    return markdown_page(_title(report), told, counts, report.notes, COLUMNS, rows)
+
+
+def markdown_page(
+    title: str,
+    told: Iterable[str],
+    counts: Iterable[tuple[str, str, int]],
+    notes: Iterable[str],
+    columns: Sequence[str],
+    rows: Iterable[tuple[str, Sequence[str]]],
+) -> str:
+    """A report as Markdown, out of plain text: title, the first of what is told, counts, the rest.
+
+    A count is (shape, word, number), a row (shape, cells) with its word first.
+    """
+    first, *rest = map(escaped_markdown, told)
+    lines = [f"# {escaped_markdown(title)}", "", first, ""]
+    lines += [f"- {shape} {word}: {count}" for shape, word, count in counts]
+    lines += [line for text in rest for line in ("", f"**{text}**")]
+    lines += [f"\n> {escaped_markdown(note)}" for note in notes]
+    lines += ["", "| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
+    for shape, cells in rows:
+        shown = " | ".join(map(escaped_markdown, cells))
+        lines.append(f"| {shape} {shown} |")
     return "\n".join(lines) + "\n"
 
 
