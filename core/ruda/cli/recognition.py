@@ -11,24 +11,44 @@ from ruda.cli.terminal import monitor, say, say_json
 
 if TYPE_CHECKING:
     from ruda.models import Proposal
+    from ruda.session import Document, ModelFit
 
 
 def recognise(source: str, *, as_json: bool) -> int:
     """Print them with the command that loads each; exit code 1 where there are none."""
     from ruda.models import config_beside, proposals
-    from ruda.store import open_store
+    from ruda.session import Document, model_fits
+    from ruda.store import Recipe, open_store
 
     config = None if "://" in source else config_beside(Path(source))
     with monitor("Comparing") as watch, open_store(source, monitor=watch) as index:
         found = proposals(index, config, monitor=watch)
+        document = Document(0, Path(source), index, Recipe())
+        fits = () if found else model_fits(document, monitor=watch)
     if as_json:
-        say_json([_object(each) for each in found])
-    elif not found:
-        say("no architecture finds all that it wants in this file; `ruda suggest` may help")
-    else:
-        for each in found:
-            _show(each, source)
-    return FINE if found else FINDINGS
+        objects = [_object(each) for each in found]
+        say_json(objects + [_fit_object(fit, document, source) for fit in fits])
+    for each in () if as_json else found:
+        _show(each, source)
+    for fit in () if as_json else fits:
+        say(f"{fit.choice.name}: {fit.facts[0].lower()}{fit.facts[1:]}")
+        say("  " + shlex.join(_words(fit, document, source)))
+    if not (as_json or found or fits):
+        say(
+            "no architecture finds all that it wants in this file; where you know which it is for, "
+            "`ruda suggest FILE NAME` looks for steps, and `ruda models` lists the names"
+        )
+    return FINE if found or fits else FINDINGS
+
+
+def _words(fit: ModelFit, document: Document, source: str) -> list[str]:
+    """The command that loads it."""
+    from ruda.session import diff_command
+
+    laid = document.with_recipe(fit.recipe).with_target(fit.choice)
+    words = diff_command(laid)
+    words[2] = source  # an address is no path
+    return words
 
 
 def _show(found: Proposal, source: str) -> None:
@@ -57,4 +77,19 @@ def _object(found: Proposal) -> dict[str, Any]:
         "configured": list(found.configured),
         "left": list(found.left),
         "doubts": list(found.doubts),
+    }
+
+
+def _fit_object(fit: ModelFit, document: Document, source: str) -> dict[str, Any]:
+    words = _words(fit, document, source)
+    return {
+        "name": fit.choice.name,
+        "settings": dict(fit.choice.settings),
+        "adapter": fit.recipe.adapt[-1] if fit.recipe.adapt else None,
+        "cast": None,
+        "tensors": fit.tensors,
+        "configured": [],
+        "left": [],
+        "doubts": list(fit.doubts),
+        "options": words[4:],
     }

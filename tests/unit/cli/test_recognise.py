@@ -2,12 +2,13 @@
 
 import json
 import shlex
+from dataclasses import replace
 
 import pytest
 
 from ruda.cli import main
 from ruda.models import get
-from ruda.store import CastPolicy, TensorIndex, collect, convert, open_store, save
+from ruda.store import CastPolicy, KeyRemapper, TensorIndex, collect, convert, open_store, save
 from ruda.store.recipe import Recipe
 from ruda.tensor import DType
 
@@ -83,3 +84,52 @@ def test_a_broken_configuration_is_refused(folder, capsys):
     (folder / "config.json").write_text("[")
     assert main(["models", "--for", str(folder / "model.safetensors")]) == 2
     assert "config.json: no JSON object" in capsys.readouterr().err
+
+
+OWN = ["digits", "digit-recognizer", "import-mnist", "burn-mnist", "resnet20", "mtcnn-pnet"]
+
+
+def wrapped(name: str, *, prefix: str = "", cast: CastPolicy | None = None) -> TensorIndex:
+    recipe = Recipe(remap=KeyRemapper.of(("^", prefix)), cast=cast)
+    return convert(collect(get(name).build()), recipe=recipe)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_networks_of_one_size_are_found_below_a_name_that_nobody_knows(name, tmp_path, capsys):
+    path = tmp_path / "net.safetensors"
+    save(wrapped(name, prefix="my.net."), path)
+    assert main(["models", "--for", str(path)]) == 0
+    first, command = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{name}: all of its ")
+    assert first.endswith(" are there · with remap")
+    words = shlex.split(command)
+    assert words[4:] == ["--remap", "^my\\.net\\.", ""]
+    assert main(words[1:]) == 0
+    assert "100 % of elements would load" in capsys.readouterr().out
+
+
+def test_halves_of_a_network_of_one_size_are_to_be_cast(tmp_path, capsys):
+    path = tmp_path / "half.safetensors"
+    save(wrapped("digits", cast=CastPolicy.half(DType.F16)), path)
+    assert main(["models", "--for", str(path)]) == 0
+    first, command = capsys.readouterr().out.splitlines()
+    assert first == "digits: all of its 16 tensors are there · with f32"
+    assert main(shlex.split(command)[1:]) == 0
+
+
+def test_a_network_of_one_size_as_json(tmp_path, capsys):
+    path = tmp_path / "net.safetensors"
+    save(wrapped("digits", prefix="my.net."), path)
+    assert main(["models", "--for", str(path), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["name"], found["tensors"], found["adapter"]) == ("digits", 16, None)
+    assert found["options"] == ["--remap", "^my\\.net\\.", ""]
+
+
+def test_the_right_sizes_alone_make_no_network(tmp_path, capsys):
+    """Names that say nothing, and several tensors of one shape: nothing is certain."""
+    keys = iter(range(100))
+    made = (replace(s, key=f"t{next(keys)}") for s in wrapped("digits").values())
+    save(TensorIndex.of(made, format="memory"), tmp_path / "net.safetensors")
+    assert main(["models", "--for", str(tmp_path / "net.safetensors")]) == 1
+    assert "`ruda suggest FILE NAME` looks for steps" in capsys.readouterr().out

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from math import prod
+from typing import TYPE_CHECKING, TypeAlias
 
 from ruda.errors import RudaError
 from ruda.progress import SILENT, Monitor, track
 from ruda.session.document import Document, TargetChoice
 from ruda.session.language import tr
 from ruda.session.wording import counted, listed
-from ruda.store import CastPolicy, Recipe, Status, TensorIndex, convert, diff, preset_named
+from ruda.store import (
+    CastPolicy,
+    Recipe,
+    Status,
+    TensorIndex,
+    Verdict,
+    convert,
+    diff,
+    expected_of,
+    preset_named,
+    suggest,
+)
 from ruda.tensor import DType
 
 if TYPE_CHECKING:
     from ruda.models import Architecture, Proposal
+    from ruda.nn import Module
 
+Tried: TypeAlias = tuple[tuple[str, ...], Recipe]
+"""Names of steps and the recipe with them."""
 MOST = 20_000
 """Tensors up to which a file is looked at: no registered model has nearly as many."""
 _WRAPPERS: tuple[tuple[str, ...], ...] = (("wrappers",), ("lightning", "wrappers"))
@@ -32,6 +48,8 @@ class ModelFit:
     recipe: Recipe
     """The document's own, and what has to be added."""
     title: str
+    tensors: int
+    """Number of tensors that the model wants, all of which the document has."""
     facts: str
     """How many tensors, and the steps that are added."""
     doubts: tuple[str, ...]
@@ -41,7 +59,8 @@ class ModelFit:
 def model_fits(document: Document, *, monitor: Monitor = SILENT) -> tuple[ModelFit, ...]:
     """Every registered model that could be loaded completely, the largest first. Headers only.
 
-    Settings are read off the shapes where the family allows, and the defaults are tried else.
+    Settings are read off the shapes where the family allows, and the defaults are tried else: as
+    the file is, with ready-made steps, and with those that names and shapes leave no doubt about.
     Raises Cancelled; what cannot be carried out fits nothing.
     """
     from ruda.models import architectures
@@ -80,7 +99,7 @@ def _proposals(document: Document, monitor: Monitor) -> tuple[Proposal, ...]:
 def _of_proposal(found: Proposal, recipe: Recipe) -> ModelFit:
     made = recipe if found.adapter is None else recipe.with_adapt(found.adapter)
     if found.cast is not None:
-        made = made.with_cast(CastPolicy.every(DType.parse(found.cast)))
+        made = made.with_cast(_to(found.cast))
     defaults = {setting.name: setting.default for setting in found.architecture.settings}
     left = [
         tr(
@@ -94,6 +113,7 @@ def _of_proposal(found: Proposal, recipe: Recipe) -> ModelFit:
         choice=TargetChoice.of(found.architecture.name, found.settings),
         recipe=made,
         title=found.architecture.title,
+        tensors=found.tensors,
         facts=_facts(found.tensors, found.settings, (*filter(None, (found.adapter, found.cast)),)),
         doubts=(*left, *found.doubts),
     )
@@ -103,27 +123,56 @@ def _by_defaults(
     architecture: Architecture, index: TensorIndex, recipe: Recipe, monitor: Monitor
 ) -> tuple[int, ModelFit] | None:
     model = architecture.build()
-    for words, made in _recipes(recipe):
+    wanted = [prod(param.shape) for param in expected_of(model).params]
+    if len(wanted) > len(index):
+        return None
+    certain: Iterable[Tried] = ()
+    if not Counter(wanted) - Counter(snapshot.numel for snapshot in index.values()):
+        certain = _certain(index, model, recipe, monitor)  # looking for steps takes its time
+    for words, made in _recipes(recipe, certain):
         monitor.check()
         try:
             report = diff(index, model, recipe=made)
         except RudaError:
             continue
-        if report.target_tensors > len(index):
-            return None
-        if report.counts[Status.APPLIED] == report.target_tensors:
+        applied = report.counts[Status.APPLIED]
+        if hint := next((hint for hint in report.hints if hint.kind == "cast"), None):
+            words, made = (*words, hint.value), made.with_cast(_to(hint.value))
+            applied += hint.matches
+        if applied == report.target_tensors:
             fit = ModelFit(
                 choice=TargetChoice.of(architecture.name),
                 recipe=made,
                 title=architecture.title,
-                facts=_facts(report.target_tensors, {}, words),
+                tensors=applied,
+                facts=_facts(applied, {}, words),
                 doubts=(),
             )
-            return report.target_tensors, fit
+            return applied, fit
     return None
 
 
-def _recipes(recipe: Recipe) -> Iterator[tuple[tuple[str, ...], Recipe]]:
+def _to(dtype: str) -> CastPolicy:
+    return CastPolicy.every(DType.parse(dtype))
+
+
+def _certain(
+    index: TensorIndex, model: Module, recipe: Recipe, monitor: Monitor
+) -> Iterator[Tried]:
+    """The recipe with the steps that names and shapes leave no doubt about."""
+    try:
+        report = suggest(index, model, recipe=recipe, monitor=monitor)
+        made = report.to_recipe()
+    except RudaError:
+        return
+    words = {
+        step.adapter or ("remap" if step.rule is not None else "contiguous"): None
+        for step in report.of(Verdict.CERTAIN)
+    }
+    yield tuple(words), made
+
+
+def _recipes(recipe: Recipe, certain: Iterable[Tried]) -> Iterator[Tried]:
     """The recipe itself, then with more and more steps, and the names of those."""
     bases: list[tuple[tuple[str, ...], Recipe]] = [((), recipe)]
     for names in _WRAPPERS:
@@ -135,9 +184,12 @@ def _recipes(recipe: Recipe) -> Iterator[tuple[tuple[str, ...], Recipe]]:
             continue
         bases.append((names, made))
     for names, base in bases:
+        if names == _WRAPPERS[1]:
+            yield from certain  # shorter than all that Lightning's files need
         yield names, base
         if not base.adapt:
             yield (*names, _PYTORCH), base.with_adapt(_PYTORCH)
+    yield from certain
 
 
 def _facts(tensors: int, settings: Mapping[str, int], steps: Sequence[str]) -> str:
