@@ -6,12 +6,10 @@ first use.
 
 from __future__ import annotations
 
-import warnings
-from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol
 
+from ruda._plugins import plugged_in
 from ruda.data.dataset import Dataset
 from ruda.data.sources.idx import (
     IdxDataset,
@@ -83,7 +81,7 @@ def available_sources() -> tuple[DatasetSource, ...]:
     Raises DatasetError if two have one name. A plug-in that fails to load warns and is left out.
     """
     found = {source.name: source for source in BUILT_IN}
-    for source in _plugged_in():
+    for source in plugged_in(ENTRY_POINTS, "dataset source"):
         if source.name in found:
             raise DatasetError(f"two dataset sources are called {source.name!r}")
         found[source.name] = source
@@ -125,18 +123,3 @@ def open_dataset(
     together, FormatError for damaged files, SettingError for a split that is not there.
     """
     return find_source(path).open(Path(path), split=split, monitor=monitor)
-
-
-@cache
-def _plugged_in() -> tuple[DatasetSource, ...]:
-    found = []
-    for entry in entry_points(group=ENTRY_POINTS):
-        try:
-            found.append(entry.load()())
-        except Exception as error:  # noqa: BLE001 - foreign code may fail in any way
-            warnings.warn(
-                f"dataset source {entry.name!r} could not be loaded: {error}",
-                RuntimeWarning,
-                stacklevel=2,
-            )
-    return tuple(found)

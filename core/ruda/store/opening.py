@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
+from ruda._plugins import plugged_in
 from ruda.errors import (
     FileAccessError,
     RudaError,
@@ -86,32 +84,12 @@ def available_formats() -> tuple[ModelFormat, ...]:
 
     One that fails to load is left out with a warning. Raises SettingError if two share a name.
     """
-    found = (*(each.format() for each in BUILT_IN), *_foreign())
+    found = (*(each.format() for each in BUILT_IN), *plugged_in(ENTRY_POINTS, "format"))
     names = [each.name for each in found]
     for name in names:
         if names.count(name) > 1:
             raise SettingError(f"two formats are called {name!r}; uninstall one of them")
     return found
-
-
-def entry_points(*, group: str) -> Iterable[Any]:
-    """What other distributions register; importing what finds it takes longer than most files."""
-    from importlib import metadata
-
-    return metadata.entry_points(group=group)
-
-
-@cache
-def _foreign() -> tuple[ModelFormat, ...]:
-    """Formats of other distributions; looked for once, because that takes milliseconds."""
-    found: list[ModelFormat] = []
-    for point in entry_points(group=ENTRY_POINTS):
-        try:
-            made = point.load()
-            found.append(made() if isinstance(made, type) else made)
-        except Exception as error:  # noqa: BLE001 - foreign code may fail in any way
-            warnings.warn(f"the format {point.name} cannot be loaded: {error}", stacklevel=2)
-    return tuple(found)
 
 
 def open_store(

@@ -11,6 +11,7 @@ from unittest.mock import create_autospec
 import numpy as np
 import pytest
 
+from ruda import _plugins
 from ruda.data import (
     Dataset,
     IdxDataset,
@@ -19,7 +20,6 @@ from ruda.data import (
     dataset_splits,
     find_source,
     open_dataset,
-    opening,
     write_idx,
 )
 from ruda.errors import DatasetError, FileAccessError, SettingError
@@ -65,14 +65,14 @@ def offered(monkeypatch: pytest.MonkeyPatch, name: str, outcome: Any) -> None:
         entry.load.side_effect = outcome
     else:
         entry.load.return_value = outcome
-    monkeypatch.setattr(opening, "entry_points", lambda *, group: [entry])
+    monkeypatch.setattr(_plugins, "entry_points", lambda *, group: [entry])
 
 
 @pytest.fixture(autouse=True)
 def _fresh_plug_ins() -> Iterator[None]:
-    opening._plugged_in.cache_clear()
+    _plugins.plugged_in.cache_clear()
     yield
-    opening._plugged_in.cache_clear()
+    _plugins.plugged_in.cache_clear()
 
 
 def test_a_folder(folder: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_plug_in_joins_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_plug_in_that_fails_is_named_and_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     offered(monkeypatch, "broken", ImportError("no such module"))
-    with pytest.warns(RuntimeWarning, match="'broken' could not be loaded: no such module"):
+    with pytest.warns(RuntimeWarning, match="'broken' cannot be loaded: no such module"):
         assert [source.name for source in available_sources()] == ["idx"]
 
 

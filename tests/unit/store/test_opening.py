@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import ruda
+from ruda import _plugins
 from ruda.errors import FileAccessError, SettingError, UnknownFormatError
 from ruda.store import ModelFormat, available_formats, open_store, opening
 from ruda.testing.file_bytes import rudapack_bytes, safetensors_bytes, torch_zip_bytes
@@ -19,9 +20,9 @@ W = {"w": np.ones(3, "<f4")}
 
 @pytest.fixture(autouse=True)
 def _fresh_formats():
-    opening._foreign.cache_clear()
+    _plugins.plugged_in.cache_clear()
     yield
-    opening._foreign.cache_clear()
+    _plugins.plugged_in.cache_clear()
 
 
 NAMES = [
@@ -112,7 +113,7 @@ class _Own:
 
 
 def points(monkeypatch, *found):
-    monkeypatch.setattr(opening, "entry_points", lambda group: found)
+    monkeypatch.setattr(_plugins, "entry_points", lambda group: found)
 
 
 def test_a_format_of_another_distribution_is_used(tmp_path, monkeypatch):
@@ -130,7 +131,7 @@ def test_a_format_that_does_not_load_is_left_out_with_a_warning(monkeypatch):
         warnings.simplefilter("always")
         names = [each.name for each in available_formats()]
     assert names == [each.name for each in opening.BUILT_IN]
-    assert str(caught[0].message) == "the format broken cannot be loaded: no such module"
+    assert str(caught[0].message) == "the format 'broken' cannot be loaded: no such module"
 
 
 def test_two_formats_of_one_name_are_refused(monkeypatch):
