@@ -36,10 +36,7 @@ from ruda_workbench import operations, settings_operations
 from ruda_workbench.action_book import Action, ActionBook
 from ruda_workbench.actions import CONTEXT_ACTIONS, WINDOW_ACTIONS
 from ruda_workbench.context import Context
-from ruda_workbench.dialogs.about_window import AboutWindow
-from ruda_workbench.dialogs.help_window import HelpWindow
 from ruda_workbench.dialogs.quit_sheet import QuitSheet
-from ruda_workbench.dialogs.settings_window import SettingsWindow
 from ruda_workbench.icons import icon
 from ruda_workbench.item_models.command_list import Entry, find, find_keys
 from ruda_workbench.panels.command_field import CommandField
@@ -392,16 +389,22 @@ class MainWindow(QMainWindow):
 
     def open_settings(self) -> None:
         """Open the settings, or bring them to the front."""
+        from ruda_workbench.dialogs.settings_window import SettingsWindow
+
         self._open_once("settings", lambda: SettingsWindow(self.context, self))
 
     def open_guide(self, page: str = "") -> None:
         """Open the guide, or bring it to the front; at a page where one is named."""
+        from ruda_workbench.dialogs.help_window import HelpWindow
+
         found = self._open_once("help", lambda: HelpWindow(self))
         if page and isinstance(found, HelpWindow):
             found.show_page(page)
 
     def open_about(self) -> None:
         """Open what the program is made of, or bring it to the front."""
+        from ruda_workbench.dialogs.about_window import AboutWindow
+
         self._open_once("about", lambda: AboutWindow(self))
 
     def _open_once(self, name: str, make: Callable[[], QDialog]) -> QDialog:

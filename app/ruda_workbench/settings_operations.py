@@ -10,8 +10,8 @@ from ruda.store import available_formats
 from ruda_workbench import assets
 from ruda_workbench.context import Context
 
-LIVE = ("theme", "contrast")
-"""Settings that the theme takes at once."""
+_used = [Settings().header_limit]
+"""The limit that the readers have now."""
 
 
 def language_of(settings: Settings) -> str:
@@ -37,7 +37,10 @@ def use_language(settings: Settings) -> str:
 
 
 def use_limits(settings: Settings) -> None:
-    """Give the readers the limits of the settings."""
+    """Give the readers the limits of the settings; what is the default costs nothing at start."""
+    if settings.header_limit == _used[0]:
+        return
+    _used[0] = settings.header_limit
     for each in available_formats():
         if hasattr(each, "header_limit"):
             each.header_limit = settings.header_limit << 20

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -46,9 +46,14 @@ from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.buttons import Segments, push_button
 from ruda_workbench.workspaces.workspace import Workspace
 
-_FORMATS = {each.name: each.title for each in available_formats()}
-
 VIEWS = (("tensors", later("Tensors")), ("diff", later("Load diff")), ("convert", later("Convert")))
+
+
+@cache
+def _format_title(name: str) -> str:
+    """What a person calls a format; looked up when a file is open, since that imports them all."""
+    titles = {each.name: each.title for each in available_formats()}
+    return titles.get(name, name)
 
 
 def _has_document(workspace: WeightsWorkspace) -> bool:
@@ -128,6 +133,7 @@ class WeightsWorkspace(Workspace):
         self.chooser.fit_picked.connect(self.take_fit)
         self.tensors.selected.connect(self._keys_selected)
         self.diff.selected.connect(self._rows_selected)
+        self.diff.selected.connect(self.diff.rules.show_selection)
         self.convert.selected.connect(self._converted_selected)
         self.watch.switched.connect(self._switched)
         self.watch.tabled.connect(self._tabled)
@@ -344,7 +350,7 @@ class WeightsWorkspace(Workspace):
         tensors = counted(len(document.index), "tensor")
         facts = (
             *self._size(document),
-            _FORMATS.get(document.index.format, document.index.format),
+            _format_title(document.index.format),
             steps_text(document.recipe),
         )
         self.title.show_document(document.name, target, str(document.path))
