@@ -87,6 +87,33 @@ def test_a_file_is_laid_onto_a_description(ruda, tagger, tmp_path):
         assert index["layers.1.weight"].shape == (4, 3)
 
 
+LOSING = [
+    pytest.param("tagger.safetensors", "must end in .toml or .json", id="weights"),
+    pytest.param("notes.json", "the file exists; name another one", id="another file"),
+    pytest.param("old.toml", "the file exists; name another one", id="another recipe"),
+]
+
+
+@pytest.mark.parametrize(("name", "message"), LOSING)
+def test_saving_a_recipe_loses_no_file(ruda, tagger, tmp_path, name: str, message: str):
+    (tmp_path / "notes.json").write_text("mine")
+    (tmp_path / "old.toml").write_text('format = "ruda-recipe"\nversion = 1\n')
+    before = (tmp_path / name).read_bytes()
+    code, _, err = ruda("diff", tagger, tagger, "--skip", "a", "--save-recipe", tmp_path / name)
+    assert code != 0
+    assert message in err
+    assert (tmp_path / name).read_bytes() == before
+
+
+def test_the_recipe_that_was_read_may_be_saved_again(ruda, tagger, tmp_path):
+    recipe = tmp_path / "r.toml"
+    recipe.write_text('format = "ruda-recipe"\nversion = 1\n')
+    words = ["--recipe", recipe, "--skip", "module.embed.weight", "--save-recipe", recipe]
+    code, _, err = ruda("diff", tagger, tagger, *words)
+    assert (code, err) == (0, "")
+    assert read_recipe(recipe).skipped_keys == {"module.embed.weight"}
+
+
 def test_a_bad_description_is_refused_with_its_line(ruda, tagger, tmp_path):
     arch = tmp_path / "arch.toml"
     arch.write_text(ARCH.replace("repeat", "repaet"))

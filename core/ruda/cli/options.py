@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import click
@@ -92,7 +93,11 @@ _OPTIONS = (
         help="One tensor: 'keep', 'cast bf16', 'clamp f16', 'transpose 1,0', 'slice AXIS A:B', "
         "'pad AXIS BEFORE:AFTER VALUE', 'reshape 10,1', 'take FILE KEY'.",
     ),
-    click.option("--save-recipe", metavar="FILE", help="Write the recipe of this call to a file."),
+    click.option(
+        "--save-recipe",
+        metavar="FILE",
+        help="Write the recipe of this call to a new file, or over the one that --recipe reads.",
+    ),
     click.option(
         "--top-level-key", metavar="KEY", help="The entry of a PyTorch checkpoint to take."
     ),
@@ -116,12 +121,29 @@ def recipe_of(words: RecipeWords) -> Recipe:
     from ruda.session import RecipeFlags
     from ruda.store import read_recipe, write_recipe
 
+    if words["save_recipe"] is not None:
+        _require_new(words["save_recipe"], words["recipe_file"])
     start = None if words["recipe_file"] is None else read_recipe(words["recipe_file"])
     given: dict[str, Any] = dict(words)
     made = RecipeFlags(**{f.name: given[f.name] for f in fields(RecipeFlags)}).recipe(start)
     if words["save_recipe"] is not None:
         write_recipe(made, words["save_recipe"])
     return made
+
+
+def _require_new(path: str, read: str | None) -> None:
+    """Refuse a recipe's place where a file would be lost: any but the recipe that was read."""
+    from ruda.errors import SaveError
+
+    place = Path(path)
+    if place.suffix.lower() not in (".toml", ".json"):
+        raise click.UsageError(f"--save-recipe: {path} must end in .toml or .json")
+    if place.exists() and not (read is not None and place.samefile(read)):
+        raise SaveError(
+            "the file exists; name another one, or the recipe that --recipe reads",
+            stage="plan",
+            path=path,
+        )
 
 
 def hint_words(hint: Hint) -> str:
