@@ -328,7 +328,14 @@ def _typed(key: str, action: Action, words: list[str]) -> Decision:
 
 
 def _transpose(key: str, action: Action, words: list[str]) -> Decision:
-    return Decision.of(key, Transpose(_whole_numbers(key, words[0], ",")))
+    made = Transpose(_whole_numbers(key, words[0], ","))
+    if list(made.axes) == sorted(made.axes):
+        raise RecipeError(
+            f"{key!r}: {made.text!r} leaves every axis where it is; say which axis comes first, "
+            "second, …: 'transpose 1,0' swaps two",
+            step=STEP,
+        )
+    return Decision.of(key, made)
 
 
 def _slice(key: str, action: Action, words: list[str]) -> Decision:

@@ -7,8 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ruda.errors import FileAccessError
-from ruda.store import KeyRemapper, Recipe, TensorIndex, TensorSnapshot, convert, diff, open_store
+from ruda.errors import FileAccessError, RecipeError
+from ruda.store import (
+    Decision,
+    KeyRemapper,
+    Recipe,
+    TensorIndex,
+    TensorSnapshot,
+    convert,
+    diff,
+    open_store,
+)
 
 NAMES = ("resnet20.th", "model.safetensors.index.json", "model-00001-of-00002.safetensors")
 
@@ -54,3 +63,10 @@ def test_rules_that_are_found_nowhere(rules: list[tuple[str, str]], said: str | 
     source = index("module.a", "module.b")
     for notes in (convert(source, recipe=recipe).notes, diff(source, source, recipe=recipe).notes):
         assert [note for note in notes if "renamed" in note] == expected
+
+
+def test_a_transpose_that_moves_nothing_is_refused() -> None:
+    said = "'transpose 0,1' leaves every axis where it is; say which axis comes first"
+    with pytest.raises(RecipeError, match=said):
+        Decision.parse("w", "transpose 0,1")
+    assert Decision.parse("w", "transpose 0,2,1").text == "transpose 0,2,1"

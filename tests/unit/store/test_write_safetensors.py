@@ -169,7 +169,8 @@ def test_a_file_from_pytorch_wants_to_say_so():
     index = TensorIndex.of([], format="pytorch")
     (problem,) = lay_out(index, "safetensors").problems
     assert str(problem) == (
-        "there is no metadata entry format=pt; transformers refuses a file without it"
+        "there is no metadata entry format=pt, without which transformers refuses a file; "
+        "add it to the metadata (--metadata format=pt)"
     )
     assert not problem.blocking
     assert lay_out(index, "safetensors", {"format": "pt"}).problems == ()

@@ -123,7 +123,8 @@ def _problems(index: TensorIndex, metadata: Mapping[str, str]) -> list[PlanProbl
     if index.format == "pytorch" and "format" not in metadata:
         found.append(
             PlanProblem(
-                "there is no metadata entry format=pt; transformers refuses a file without it",
+                "there is no metadata entry format=pt, without which transformers refuses a file; "
+                "add it to the metadata (--metadata format=pt)",
                 blocking=False,
             )
         )
