@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
+    QFileDialog,
     QFrame,
     QHBoxLayout,
     QMenu,
     QScrollArea,
     QSizePolicy,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -22,14 +27,17 @@ from ruda.session import (
     SuggestLine,
     SuggestPreview,
     drafts_of,
+    later,
     layout_of,
     layout_offers,
     preset_offers,
+    rule_from_keys,
     rules_page,
     suggest_preview,
     tr,
 )
-from ruda_workbench import operations
+from ruda.store import DiffRow, Status
+from ruda_workbench import operations, recipe_files
 from ruda_workbench import recipe_operations as edits
 from ruda_workbench.context import Context
 from ruda_workbench.document_watch import DocumentWatch
@@ -47,6 +55,7 @@ from ruda_workbench.widgets.suggestion_row import SuggestionRow
 AT_ONCE = 5_000
 """Keys up to which the effect of the rules is worked out without a job."""
 OPEN_HEIGHT = 272
+RECIPES = later("Recipes (*.toml *.json)")
 MOST_SUGGESTIONS = 3
 COMMIT_AFTER = 900
 """Milliseconds without a key after which what was typed becomes an edit."""
@@ -69,6 +78,7 @@ class RulesCard(QFrame):
         self._commit_timer.setInterval(COMMIT_AFTER)
         self._commit_timer.timeout.connect(self.commit)
         self._page: RulesPage | None = None
+        self._selection: DiffRow | None = None
         self._build()
         watch.suggested.connect(self._suggested)
         self.set_open(on=False)
@@ -113,6 +123,9 @@ class RulesCard(QFrame):
         self.presets.picked.connect(self._preset_picked)
         self.undo = icon_button("undo", tr("Undo  Ctrl+Z"), "rules.undo")
         self.redo = icon_button("redo", tr("Redo  Ctrl+Shift+Z"), "rules.redo")
+        self.more = icon_button("more", tr("Files, reverse, schemas"), "rules.more")
+        self.more.setMenu(self._more_menu())
+        self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.add.clicked.connect(self.add_rule)
         self.undo.clicked.connect(self._undo)
         self.redo.clicked.connect(self._redo)
@@ -120,9 +133,34 @@ class RulesCard(QFrame):
         row.addWidget(title)
         row.addWidget(self._summary, 1)
         row.addWidget(label(tr("Layout"), role="dim"))
-        for widget in (self.layout_picker, self.add, self.presets, self.undo, self.redo):
+        for widget in (
+            self.layout_picker,
+            self.add,
+            self.presets,
+            self.undo,
+            self.redo,
+            self.more,
+        ):
             row.addWidget(widget)
         return row
+
+    def _more_menu(self) -> QMenu:
+        menu = QMenu(self)
+        menu.setObjectName("rules.menu")
+        for name, text, what in (
+            ("selection", tr("Rule from the selection"), self.add_from_selection),
+            ("import", tr("Take a recipe from a file…"), self.ask_import),
+            ("export", tr("Write the recipe to a file…"), self.ask_export),
+            ("reverse", tr("Reverse the recipe"), self.reverse),
+        ):
+            entry = menu.addAction(text)
+            entry.setObjectName(f"rules.menu.{name}")
+            entry.triggered.connect(what)
+        menu.addSeparator()
+        self.schemas = menu.addAction(tr("Write rules as schemas"))
+        self.schemas.setCheckable(True)
+        self.schemas.toggled.connect(self._write_as_schemas)
+        return menu
 
     def _rule_list(self) -> QWidget:
         self._list = QWidget()
@@ -246,6 +284,9 @@ class RulesCard(QFrame):
             row.switched.connect(self.commit)
             row.removed.connect(self._remove)
             row.moved.connect(self._move)
+            row.dragged.connect(self._drag)
+            row.dropped.connect(self._dropped)
+            row.write_as_schema(on=self.schemas.isChecked())
             self._list_column.insertWidget(len(self._rows), row)
             self._rows.append(row)
         for row, draft in zip(self._rows, drafts, strict=True):
@@ -333,6 +374,71 @@ class RulesCard(QFrame):
             drafts[number], drafts[to] = drafts[to], drafts[number]
             self._show_drafts(tuple(drafts))
             self.commit()
+
+    def _drag(self, number: int, to: int) -> None:
+        """Show the rules with one of them at another place, while it is pulled."""
+        drafts = list(self.drafts)
+        if number < len(drafts):
+            drafts.insert(min(to, len(drafts) - 1), drafts.pop(number))
+            self._show_drafts(tuple(drafts))
+
+    def _dropped(self) -> None:
+        self.preview()
+        self.commit()
+
+    def show_selection(self, rows: Sequence[DiffRow]) -> None:
+        """Remember the rows of the load diff that a rule would be made from."""
+        self._selection = rows[0] if rows else None
+
+    def add_from_selection(self) -> None:
+        """Add a rule that renames the chosen key and its family, towards the nearest name."""
+        row, document = self._selection, self._watch.document
+        if row is None or document is None:
+            self._context.notify("info", tr("No row is chosen"), tr("Choose one of the load diff."))
+            return
+        near = row.nearest[0].key if row.nearest else ""
+        if row.status is Status.MISSING:
+            source, target = near, row.target_key or ""
+        else:
+            source, target = row.source_key or "", near
+        if not source:
+            text = tr("Nothing in the file has a name like {key}.", key=row.key)
+            self._context.notify("info", tr("No rule was made"), text)
+            return
+        self.add_draft(rule_from_keys(source, target))
+
+    def ask_import(self) -> None:
+        """Ask for a recipe file and take it."""
+        document = self._watch.document
+        found, _ = QFileDialog.getOpenFileName(
+            self, tr("Take a recipe from a file"), str(self._context.folder), tr(RECIPES)
+        )
+        if found and document is not None:
+            recipe_files.import_recipe(self._context, document, Path(found))
+
+    def ask_export(self) -> None:
+        """Ask where the recipe goes and write it."""
+        self.commit()
+        document = self._watch.document
+        if document is None:
+            return
+        place = self._context.folder / f"{document.path.stem}-recipe.toml"
+        found, _ = QFileDialog.getSaveFileName(
+            self, tr("Write the recipe to a file"), str(place), tr(RECIPES)
+        )
+        if found:
+            recipe_files.export_recipe(self._context, document, Path(found))
+
+    def reverse(self) -> None:
+        """Put the recipe in its place that takes it back."""
+        self.commit()
+        document = self._watch.document
+        if document is not None:
+            recipe_files.reverse_recipe(self._context, document)
+
+    def _write_as_schemas(self, on: bool) -> None:
+        for row in self._rows:
+            row.write_as_schema(on=on)
 
     def _preset_picked(self, name: str) -> None:
         self.commit()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
-from ruda.session import RuleDraft, RuleLine, tr
+from ruda.session import RuleDraft, RuleLine, schema_draft, schema_of, tr
 from ruda_workbench.theme import mono_font, text_font
 from ruda_workbench.tokens import Space, Type
 from ruda_workbench.widgets.buttons import Switch, icon_button
@@ -22,10 +23,14 @@ class RuleRow(QWidget):
     switched = Signal(int)
     removed = Signal(int)
     moved = Signal(int, int)
+    dragged = Signal(int, int)
+    """The rule at the first number is pulled to the second one; not yet let go."""
+    dropped = Signal()
 
     def __init__(self, number: int) -> None:
         super().__init__()
         self.number = number
+        self._as_schema = False
         self.setObjectName(f"rule.{number}")
         place = number + 1
         self.enabled = Switch("", f"rule.{number}.on")
@@ -41,6 +46,8 @@ class RuleRow(QWidget):
         remove = icon_button("trash", tr("Remove the rule"), f"rule.{number}.remove")
         row = QHBoxLayout()
         row.setSpacing(Space.XS)
+        grip = _Grip(self)
+        row.addWidget(grip)
         row.addWidget(self.enabled)
         row.addWidget(self.pattern, 3)
         row.addWidget(label("→", role="dim"))
@@ -78,7 +85,23 @@ class RuleRow(QWidget):
     @property
     def draft(self) -> RuleDraft:
         """The rule as it stands in the fields."""
-        return RuleDraft(self.pattern.text(), self.replacement.text(), self.enabled.isChecked())
+        before, after = self.pattern.text(), self.replacement.text()
+        if self._as_schema and (before or after):
+            return schema_draft(before, after, enabled=self.enabled.isChecked())
+        return RuleDraft(before, after, self.enabled.isChecked())
+
+    def write_as_schema(self, *, on: bool) -> None:
+        """Write the rule as schemas where it can be, or as regexes; it stays the same rule."""
+        draft = self.draft
+        schema = None if not draft.pattern else schema_of(draft)
+        self._as_schema = on and (schema is not None or not draft.pattern)
+        self.pattern.setPlaceholderText(
+            tr("find (schema: a.{n}.b)", n="{n}") if self._as_schema else tr("find (regex)")
+        )
+        before, after = schema if self._as_schema and schema else (draft.pattern, draft.replacement)
+        for field, text in ((self.pattern, before), (self.replacement, after)):
+            field.setText(text)
+            field.setCursorPosition(0)
 
     @property
     def effect(self) -> str:
@@ -87,9 +110,16 @@ class RuleRow(QWidget):
 
     def show_draft(self, draft: RuleDraft) -> None:
         """Put a rule into the fields, without telling anyone."""
+        if self.draft == draft:
+            return
+        schema = schema_of(draft) if self._as_schema else None
+        self._as_schema = self._as_schema and (schema is not None or not draft.pattern)
+        if schema is not None:
+            draft = RuleDraft(*schema, draft.enabled)
         for field, text in ((self.pattern, draft.pattern), (self.replacement, draft.replacement)):
             if field.text() != text:
                 field.setText(text)
+                field.setCursorPosition(0)
         self.enabled.setChecked(draft.enabled)
 
     def show_line(self, line: RuleLine) -> None:
@@ -123,6 +153,35 @@ class RuleRow(QWidget):
 
     def _down(self) -> None:
         self.moved.emit(self.number, 1)
+
+
+class _Grip(QLabel):
+    """Pulls its rule to another place."""
+
+    def __init__(self, row: RuleRow) -> None:
+        super().__init__("⋮")
+        self._row = row
+        self._at = row.number
+        self.setCursor(Qt.CursorShape.SizeVerCursor)
+        self.setProperty("role", "dim")
+        self.setToolTip(tr("Drag to change the order"))
+        self.setObjectName(f"rule.{row.number}.grip")
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Take hold."""
+        self._at = self._row.number
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Follow the pointer from row to row."""
+        step = self._row.height() + Space.S
+        to = self._row.number + round(event.position().y() / step)
+        if to != self._at and to >= 0:
+            self._row.dragged.emit(self._at, to)
+            self._at = to
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Let go."""
+        self._row.dropped.emit()
 
 
 def _problem(line: RuleLine) -> str:

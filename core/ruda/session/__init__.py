@@ -13,6 +13,7 @@ from ruda.session.copying import numpy_literal, reading_code
 from ruda.session.datasets import BatchChoice, OpenDataset, is_dataset, read_dataset
 from ruda.session.derived import Derived
 from ruda.session.document import Document, History, HistoryStep, TargetChoice
+from ruda.session.drafting import rule_from_keys, schema_draft, schema_of
 from ruda.session.families import families_of
 from ruda.session.flags import RecipeFlags
 from ruda.session.jobs import Job, JobFailure, JobNews, Jobs, JobState
@@ -332,6 +333,7 @@ __all__ = [
     "recipe_words",
     "remove_recent",
     "resolve_target",
+    "rule_from_keys",
     "rules_of",
     "rules_page",
     "run_batch",
@@ -342,6 +344,8 @@ __all__ = [
     "save_plan_page",
     "saved_page",
     "scan_tensor",
+    "schema_draft",
+    "schema_of",
     "setting_infos",
     "shape_text",
     "shapes_text",

@@ -31,6 +31,8 @@ class RuleDraft:
     pattern: str
     replacement: str
     enabled: bool = True
+    problem: str = ""
+    """Why what was typed is no rule; empty where the pattern itself tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,9 @@ def drafts_of(recipe: Recipe) -> tuple[RuleDraft, ...]:
 
 def rules_of(drafts: Sequence[RuleDraft]) -> tuple[RemapRule, ...]:
     """The rules of an editor. Raises RecipeError for the first that cannot be understood."""
+    for draft in drafts:
+        if draft.problem:
+            raise RecipeError(draft.problem, step="remap")
     return tuple(RemapRule(d.pattern, d.replacement, d.enabled) for d in drafts)
 
 
@@ -172,6 +177,8 @@ def _rule_line(
     monitor: Monitor,
 ) -> tuple[RuleLine, Sequence[str], int]:
     """The line of one rule, the keys after it, and how many of them the target wants then."""
+    if draft.problem:
+        return RuleLine(number, draft, 0, 0, draft.problem, None, is_error=True), keys, matched
     try:
         rule = RemapRule(draft.pattern, draft.replacement)
         # Refuses patterns that would take forever on these keys.
