@@ -5,7 +5,7 @@
     python3 dev.py test [ARGS…]     run the test suite; ARGS go to pytest
     python3 dev.py setup            only make .venv, compile and install
     python3 dev.py cli ARGS…        the ruda command
-    python3 dev.py bench [NAME]     side-by-side measurements (kernels, stores) in .venv-bench
+    python3 dev.py bench [NAME]     side-by-side measurements (kernels, window, …) in .venv-bench
     python3 dev.py fuzz NAME [--seconds N] [--runs N]   broken bytes for one reader, with atheris
     python3 dev.py shot SCREEN [--theme light|dark] [--scale 1|2] [--out FILE]
     python3 dev.py changes [--check | --release VERSION]   the change notes
@@ -31,7 +31,8 @@ BENCH_VENV = ROOT / ".venv-bench"
 BIN = "Scripts" if os.name == "nt" else "bin"
 BUILD_TOOLS = ["meson-python>=0.17", "meson>=1.4", "ninja>=1.11", "pythran>=0.18.1", "numpy>=2.0"]
 BENCH_FOLDER = ROOT / "build" / "bench"
-BENCH_INSTALLED = {"stores"}  # what imports cost is measured, so ruda is installed as users have it
+# What imports cost is measured here, so ruda is installed as users have it.
+BENCH_INSTALLED = {"stores", "window"}
 BENCH_PEERS = ["torch==2.13.0", "safetensors", "ml_dtypes", "numpy"]
 FUZZER = "atheris==3.0.0"
 OLDEST = (3, 11)
