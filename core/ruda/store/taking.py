@@ -22,6 +22,8 @@ from ruda.store.snapshot import Origin, TensorSnapshot
 from ruda.tensor import DType
 
 Array = np.ndarray[Any, Any]
+Stamp = tuple[int, int]
+"""Size of a file, and when it changed last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +35,11 @@ class OtherFileSource:
 
     path: Path
     key: str
-    stamp: tuple[int, int]
-    """Size and time of the file when its header was read: another file is refused."""
+    stamps: tuple[tuple[Path, Stamp], ...]
+    """The file, and of a set the one that holds the tensor, as they were when the header was read:
+    others are refused."""
     head: tuple[DType, tuple[int, ...]]
-    """Type and shape that were found: the files of a set change without its index."""
+    """Type and shape that were found."""
     peak_bytes: int
 
     def read(self) -> Array:
@@ -52,7 +55,7 @@ class OtherFileSource:
             yield from self._there(index).chunks(size)
 
     def _open(self) -> TensorIndex:
-        if _stamp_of(self.path) != self.stamp:
+        if any(_stamp_of(path) != stamp for path, stamp in self.stamps):
             raise self._changed()
         return open_store(self.path)
 
@@ -110,15 +113,20 @@ def taken_tensors(takes: Mapping[str, Take], monitor: Monitor = SILENT) -> Taken
     return TakenTensors(found, failed)
 
 
-def _taken(take: Take, index: TensorIndex, stamp: tuple[int, int]) -> TensorSnapshot:
+def _taken(take: Take, index: TensorIndex, stamp: Stamp) -> TensorSnapshot:
     snapshot = index[take.key]
     path = Path(take.file)
+    held = None if snapshot.origin is None else snapshot.origin.path
+    stamps = {path: stamp}
+    if isinstance(held, Path):
+        stamps.setdefault(held, _stamp_of(held))
+    head = snapshot.dtype, snapshot.shape
     peak = 2 * snapshot.nbytes
     name = f"{path.name}:{take.key}"
     return replace(
         snapshot,
         key=name,
-        source=OtherFileSource(path, take.key, stamp, (snapshot.dtype, snapshot.shape), peak),
+        source=OtherFileSource(path, take.key, tuple(stamps.items()), head, peak),
         origin=Origin(path),
         containers=(),
         param_id=None,
@@ -136,7 +144,7 @@ def _impossible(key: str, take: Take, error: Exception) -> DecisionError:
     return DecisionError(f"the decision {take.text!r} cannot be done: {error}", key=key)
 
 
-def _stamp_of(path: Path) -> tuple[int, int]:
+def _stamp_of(path: Path) -> Stamp:
     try:
         found = os.stat(path)
     except FileNotFoundError:

@@ -227,9 +227,18 @@ def test_a_file_that_changed_between_diff_and_load_is_refused(tmp_path: Path) ->
         row.adapted.read()
 
 
-def test_a_set_whose_files_changed_beside_its_index_is_refused(tmp_path: Path) -> None:
+OTHERS = [
+    pytest.param(np.ascontiguousarray(WIDE.T), id="another shape"),
+    pytest.param(WIDE + 1, id="other values"),
+]
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_set_whose_files_changed_beside_its_index_is_refused(
+    tmp_path: Path, other: np.ndarray
+) -> None:
     first, second = (tmp_path / name for name in ("one", "two"))
-    for folder, values in ((first, WIDE), (second, np.ascontiguousarray(WIDE.T))):
+    for folder, values in ((first, WIDE), (second, other)):
         folder.mkdir()
         save(
             index_of({"head.w": values, "more": WIDE}),
