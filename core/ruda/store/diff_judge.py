@@ -143,10 +143,10 @@ class Judge:
         is_linear = kind_of(param.containers) == "Linear" and param.key.endswith("weight")
         return is_linear and self.is_pytorch
 
-    def alone(self, snapshot: TensorSnapshot, name: str, twin: str | None = None) -> DiffRow:
+    def alone(self, snapshot: TensorSnapshot, name: str, taken_as: str | None = None) -> DiffRow:
         """Row of a source that no target takes; ``name`` is its key after the remap rules.
 
-        ``twin`` is another key of the same tensor in the file, under which it is applied.
+        ``taken_as`` is another key of the same tensor in the file, under which it is applied.
         """
         adapted = relabelled(snapshot, name, snapshot.containers)
         skip = self.skip_cause(name, snapshot.containers, snapshot.key)
@@ -156,8 +156,8 @@ class Judge:
         if clash is not None:
             fact = collision_fact(clash)
             return DiffRow(Status.UNUSED, Cause.COLLISION, snapshot, snapshot, detail=fact)
-        if twin is not None:
-            fact = f"the same tensor as {twin!r}, which is applied: nothing of it is lost"
+        if taken_as is not None:
+            fact = f"the same tensor as {taken_as!r}, which is applied: nothing of it is lost"
             return DiffRow(Status.UNUSED, Cause.HARMLESS, snapshot, adapted, detail=fact)
         cause = Cause.HARMLESS if is_harmless(name, snapshot.shape) else Cause.NO_TARGET
         return DiffRow(Status.UNUSED, cause, snapshot, adapted)

@@ -127,7 +127,7 @@ class _Diff:
         self.examples: list[int] = []
         """For every kind the place of the first row of it."""
         self.made: dict[int, DiffRow] = {}
-        self.twins: Mapping[int, str] = {}
+        self.taken_as: Mapping[int, str] = {}
         """For places of unused sources the key under which the same tensor is applied."""
         self.kinds = self._kinds(source, monitor)
 
@@ -135,7 +135,7 @@ class _Diff:
         """The row at a place."""
         if at >= len(self.params):
             place, name = self.alone[at - len(self.params)]
-            return self.judge.alone(self._snapshot(place), name, self.twins.get(place))
+            return self.judge.alone(self._snapshot(place), name, self.taken_as.get(place))
         param, place = self.params[at], self.matching.places[at]
         if place != NOWHERE:
             return self.judge.pair(param, self._snapshot(place), self._name_of(at))
@@ -157,11 +157,11 @@ class _Diff:
         """The kind of every row."""
         numbers, odd, _ = source_heads(source)
         kinds = self._param_kinds(numbers, odd, monitor)
-        self.twins = self._twins(source, kinds)
+        self.taken_as = self._taken_as(source, kinds)
         kinds += self._alone_kinds(numbers, monitor)
         return kinds
 
-    def _twins(self, source: TensorIndex, kinds: Sequence[int]) -> dict[int, str]:
+    def _taken_as(self, source: TensorIndex, kinds: Sequence[int]) -> dict[int, str]:
         """The unused sources that are one tensor with a source that is applied."""
         owners = dict(aliases_of(source)) if self.alone else {}
         if not owners:
@@ -228,7 +228,7 @@ class _Diff:
                 name, self._snapshot(place).shape
             )
             code: object = numbers[place] * 4 + 2 * (keys[place] != name) + harmless
-            if place in self.twins:
+            if place in self.taken_as:
                 code = None, at  # its sentence names a key
             elif skips:
                 containers = self._snapshot(place).containers

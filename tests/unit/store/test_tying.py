@@ -145,14 +145,14 @@ class Untied(nn.Module):
         self.norm = nn.LayerNorm(3)
 
 
-TWINS = [
+OTHER_KEYS = [
     pytest.param("embed.weight", "head.weight", WEIGHT.T, True, id="the alias is left"),
     pytest.param("head.weight", "embed.weight", WEIGHT.T, True, id="the owner is left"),
     pytest.param("embed.weight", "head.weight", WEIGHT, False, id="nothing is applied"),
 ]
 
 
-@pytest.mark.parametrize(("owner", "alias", "values", "clean"), TWINS)
+@pytest.mark.parametrize(("owner", "alias", "values", "clean"), OTHER_KEYS)
 def test_another_key_of_an_applied_tensor_is_harmless(
     tmp_path, owner: str, alias: str, values: np.ndarray, clean: bool
 ) -> None:
