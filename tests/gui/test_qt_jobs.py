@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Iterator
 
@@ -11,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from ruda.errors import SettingError
 from ruda.progress import Monitor, Progress
-from ruda.session import JobFailure, Jobs, JobState
+from ruda.session import Job, JobFailure, Jobs, JobState
 from ruda_workbench.qt_jobs import Latest, QtJobs
 
 pytestmark = pytest.mark.gui
@@ -135,9 +136,10 @@ def test_a_dropped_question_is_not_answered(bridge: QtJobs, qtbot: QtBot) -> Non
     assert heard == []
 
 
-def test_many_starts_and_stops_lose_nothing(bridge: QtJobs, qtbot: QtBot) -> None:
+def test_a_thousand_starts_and_stops_lose_and_leak_nothing(bridge: QtJobs, qtbot: QtBot) -> None:
     ends: list[str] = []
-    for number in range(300):
+    threads = threading.active_count()
+    for number in range(1000):
         job = bridge.start(
             f"job {number}",
             until_stopped if number % 2 else (lambda _: None),
@@ -147,8 +149,13 @@ def test_many_starts_and_stops_lose_nothing(bridge: QtJobs, qtbot: QtBot) -> Non
         )
         if number % 2:
             job.cancel()
-    qtbot.waitUntil(lambda: len(ends) == 300, timeout=20_000)
-    assert ends.count("cancelled") == 150
+    qtbot.waitUntil(lambda: len(ends) == 1000, timeout=60_000)
+    assert ends.count("cancelled") == 500
+    assert bridge.running == ()
+    assert bridge._handlers == {}
+    assert threading.active_count() <= threads + 2  # the two readers
+    gc.collect()
+    assert sum(isinstance(thing, Job) for thing in gc.get_objects()) <= 1  # `job` of this loop
 
 
 def test_shutdown_stops_what_runs(qapp: QCoreApplication, qtbot: QtBot) -> None:
