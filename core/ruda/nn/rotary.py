@@ -19,7 +19,9 @@ from ruda.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 
-_KIND = re.compile(r"RotaryAttention\((\d+),(\d+)\)")
+_HEADS = "([1-9][0-9]{0,8})"
+_KIND = re.compile(rf"RotaryAttention\({_HEADS},{_HEADS}\)")
+"""Kinds also come from descriptions that strangers write: 0 heads, or digits without an end."""
 
 
 class RotaryEncoding(Module):

@@ -93,6 +93,8 @@ def test_the_kind_says_the_heads():
     assert nn.heads_of(layer.struct_name) == (4, 2)
     assert nn.heads_of("MultiHeadAttention") is None
     assert nn.heads_of("RotaryAttention(4)") is None
+    assert nn.heads_of("RotaryAttention(0,4)") is None
+    assert nn.heads_of(f"RotaryAttention({'9' * 5000},1)") is None
 
 
 WRONG = [
