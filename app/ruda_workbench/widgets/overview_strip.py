@@ -57,8 +57,14 @@ class OverviewStrip(QWidget):
         return QSize(WIDTH, 100)
 
     def _area(self) -> QRectF:
-        top = self._table.horizontalHeader().height()
-        return QRectF(0, top, self.width(), max(1, self.height() - top))
+        """The height that stands for all rows: where all are in sight, that of the rows."""
+        table = self._table
+        top = table.horizontalHeader().height()
+        height = max(1, self.height() - top)
+        if not table.verticalScrollBar().maximum():
+            rows = len(self._ranks) * table.verticalHeader().defaultSectionSize()
+            height = max(1, min(height, rows))
+        return QRectF(0, top, self.width(), height)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the marks and the stretch that is in sight."""
