@@ -26,7 +26,7 @@ from ruda.store.name_map import NameMap, Rule
 from ruda.store.name_tables import NAME_MAPS, name_map
 from ruda.store.regroup import EACH, Piece
 from ruda.store.snapshot import TensorSnapshot, kind_of
-from ruda.store.special import permuted
+from ruda.store.special import heads_told, permuted
 
 _TO_RUDA = PyTorchToRuda()
 _TO_PYTORCH = RudaToPyTorch()
@@ -260,11 +260,10 @@ def naming_named(name: str) -> ModuleAdapter | None:
     prefix: str | None = None
     heads: tuple[int, int] | None = None
     for option in options:
-        numbers = [int(part) for part in option.split(",") if part.isascii() and part.isdigit()]
-        is_heads = len(numbers) == option.count(",") + 1
-        if is_heads and name_map(base).is_rotary and len(numbers) < 3 and 0 not in numbers:
-            heads = (numbers[0], numbers[-1])
-        elif not is_heads and (option == "-" or option.endswith(".")):
+        told = heads_told(option)
+        if told is not None and name_map(base).is_rotary:
+            heads = told
+        elif told is None and (option == "-" or option.endswith(".")):
             prefix = option.removeprefix("-")
         else:
             more = " or the heads (32,8)" if name_map(base).is_rotary else ""

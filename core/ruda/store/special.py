@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
@@ -214,14 +215,23 @@ _FIXED: dict[str, ModuleAdapter] = {
 
 def special_named(name: str) -> ModuleAdapter | None:
     """The adapter of this name, or None. Raises RecipeError for heads that are no numbers."""
-    kind, colon, given = name.partition(":")
+    kind, _, given = name.partition(":")
     if kind not in ("rope-to-pairs", "rope-to-halves"):
         return _FIXED.get(name)
-    numbers = [int(part) for part in given.split(",") if part.isascii() and part.isdigit()]
-    if not colon or len(numbers) != given.count(",") + 1 or len(numbers) > 2 or 0 in numbers:
+    heads = heads_told(given)
+    if heads is None:
         raise RecipeError(
             f"{kind} needs the number of heads, and that of keys if it differs, as in "
             f"'{kind}:8,2'; got {name!r}",
             step="adapt",
         )
-    return RopeOrder(numbers[0], numbers[-1], to_pairs=kind == "rope-to-pairs")
+    return RopeOrder(*heads, to_pairs=kind == "rope-to-pairs")
+
+
+_HEADS_TOLD = re.compile(r"([1-9][0-9]{0,8})(?:,([1-9][0-9]{0,8}))?")
+
+
+def heads_told(text: str) -> tuple[int, int] | None:
+    """Heads of queries and of keys behind an adapter: ``32,8``, or ``32`` for both; else None."""
+    found = _HEADS_TOLD.fullmatch(text)
+    return None if found is None else (int(found[1]), int(found[2] or found[1]))

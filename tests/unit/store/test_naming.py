@@ -292,6 +292,7 @@ OPTIONS = [
     pytest.param("hf-bert-to-ruda:8", "stands the prefix of the keys .* got '8'", id="heads"),
     pytest.param("hf-llama-to-ruda:8,4,2", r"or the heads \(32,8\); got '8,4,2'", id="three"),
     pytest.param("hf-llama-to-ruda:0", "or the heads", id="none"),
+    pytest.param("hf-llama-to-ruda:" + "9" * 5000, "or the heads", id="endless"),
     pytest.param("hf-llama-to-ruda:", "or the heads", id="empty"),
     pytest.param("hf-berd-to-ruda", "no adapter is called 'hf-berd-to-ruda'", id="name"),
     pytest.param("hf-bert", "no adapter is called 'hf-bert'; known: .*hf-bert-to-ruda", id="way"),

@@ -153,6 +153,7 @@ def test_special_adapters_are_never_tried_by_themselves() -> None:
         "rope-to-pairs",
         "rope-to-pairs:",
         "rope-to-pairs:0",
+        "rope-to-pairs:" + "9" * 5000,
         "rope-to-halves:1,2,3",
         "rope-to-pairs:a",
     ],
