@@ -32,6 +32,7 @@ from PySide6.QtWidgets import (
 )
 
 from ruda.session import Changes, JobNews, listed, tr
+from ruda.store import available_formats
 from ruda_workbench import operations, settings_operations
 from ruda_workbench.action_book import Action, ActionBook
 from ruda_workbench.actions import CONTEXT_ACTIONS, WINDOW_ACTIONS
@@ -457,11 +458,13 @@ class MainWindow(QMainWindow):
         """Ask for what the workspace in front opens: files of weights, unless it has its own."""
         if self.workspace().ask_open():
             return
+        suffixes = (suffix for each in available_formats() for suffix in each.suffixes)
+        known = " ".join(f"*{suffix}" for suffix in (*dict.fromkeys(suffixes), ".index.json"))
         found, _ = QFileDialog.getOpenFileNames(
             self,
             tr("Open"),
             str(self.context.folder),
-            tr("Weights (*.safetensors *.pt *.pth *.th *.bin *.ckpt *.bpk);;All files (*)"),
+            ";;".join([tr("Weights ({suffixes})", suffixes=known), tr("All files (*)")]),
         )
         self.open_paths([Path(name) for name in found])
 

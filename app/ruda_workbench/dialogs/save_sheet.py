@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QDialog,
@@ -49,6 +49,9 @@ BODY_HEIGHT = 210
 class SaveSheet(QDialog):
     """Asks for everything that a save needs; ``options`` are what was chosen."""
 
+    types_wanted = Signal()
+    """The sheet was left for the view in which types are chosen."""
+
     def __init__(
         self, context: Context, document: Document, view: TensorIndex, parent: QWidget
     ) -> None:
@@ -91,6 +94,10 @@ class SaveSheet(QDialog):
         row = QHBoxLayout()
         row.addWidget(self.parts)
         row.addStretch(1)
+        types = push_button(tr("Choose types…"), "save.types", link=True)
+        types.setToolTip(tr("f16, bf16 or f32, and what stays as it is: under Convert"))
+        types.clicked.connect(self._leave_for_types)
+        row.addWidget(types)
         column.addLayout(row)
         column.addWidget(self._body())
         self.banner = Banner("save.banner")
@@ -231,6 +238,10 @@ class SaveSheet(QDialog):
         suffix = next(known for each, known, _ in FORMATS if each == name)
         self.path.setText(str(Path(self.path.text()).with_suffix(suffix)))
         self._path_changed()
+
+    def _leave_for_types(self) -> None:
+        self.reject()
+        self.types_wanted.emit()
 
     def _part_chosen(self, name: str) -> None:
         self._pages.setCurrentIndex(PARTS.index(name))

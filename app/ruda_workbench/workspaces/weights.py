@@ -295,7 +295,9 @@ class WeightsWorkspace(Workspace):
         if laid.view is None:
             self.context.notify("error", tr("This cannot be saved yet"), laid.problem)
             return
-        SaveSheet(self.context, document, laid.view, self.window()).open()
+        sheet = SaveSheet(self.context, document, laid.view, self.window())
+        sheet.types_wanted.connect(lambda: self.show_view("convert"))
+        sheet.open()
 
     # Drawing
 
