@@ -52,16 +52,19 @@ def merged(source: TensorIndex, names: Iterable[str]) -> tuple[TensorIndex, tupl
         made: dict[str, TensorSnapshot] = {}
         written: set[str] = set()
         gone: set[str] = set()
+        needed: set[str] = set()
         for merge in MERGES[name](source):
             first = merge.parts[0]
             taken = merge.key in written or (merge.key in source and merge.key not in merge.parts)
             found = f"{merge.key!r} is there already" if taken else merge.make()
             if isinstance(found, str):
                 notes.append(f"{name}: {first!r} is left as it is: {found}")
+                needed.update(merge.parts)  # a scale may be that of another one, too
                 continue
             made[first] = found
             written.add(found.key)
             gone.update(merge.parts[1:])
+        gone -= needed
         if made:
             kept = (made.get(key, s) for key, s in source.items() if key not in gone)
             snapshots = MappingProxyType({snapshot.key: snapshot for snapshot in kept})
@@ -75,15 +78,12 @@ def merged(source: TensorIndex, names: Iterable[str]) -> tuple[TensorIndex, tupl
 
 
 def _scales(source: TensorIndex) -> Iterator[Merge]:
-    used: set[str] = set()
     for key in source:
         scale = scale_of(key, source)
         if scale is None:
             continue
         whole, factor = source[key], source[scale]
-        parts = (key, scale) if scale not in used else (key,)
-        used.add(scale)
-        yield Merge(key, parts, lambda w=whole, f=factor: scaled_product(w, f))  # type: ignore[misc]
+        yield Merge(key, (key, scale), lambda w=whole, f=factor: scaled_product(w, f))  # type: ignore[misc]
 
 
 def _weight_norms(source: TensorIndex) -> Iterator[Merge]:

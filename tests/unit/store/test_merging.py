@@ -138,6 +138,18 @@ def test_a_weight_that_is_there_is_not_replaced() -> None:
     assert notes[0].endswith("'c.weight' is there already")
 
 
+def test_a_scale_that_another_tensor_still_needs_stays() -> None:
+    source = index_of(
+        a=np.ones((2, 4), np.int8),
+        a__weight=np.ones((3, 5), np.int8),
+        a__weight_scale=np.ones((2, 1), "<f4"),
+    )
+    found, notes = merged(source, ("scales",))
+    assert [str(s.dtype) for s in found.values()] == ["f32", "i8", "f32"]
+    assert list(found) == ["a", "a.weight", "a.weight_scale"]
+    assert any("'a.weight' is left as it is" in note for note in notes)
+
+
 def test_two_merges_into_one_key_lose_neither() -> None:
     old, new = floats(4, 5), floats(4, 5)
     head = "c__parametrizations__weight__original"
