@@ -28,7 +28,7 @@ pytestmark = pytest.mark.gui
 
 WARM = 12
 SPARE_PER_ROUND = 3
-"""Python objects that a round may leave on average: news of jobs that ended are kept for a while."""
+"""Python objects that a round may leave on average: news of past jobs are kept for a while."""
 SHAPES = {"a.weight": (24, 24), "a.bias": (24,), "b.weight": (8, 24), "b.bias": (8,)}
 
 
@@ -62,7 +62,7 @@ def until_stopped(monitor: Monitor) -> None:
 
 
 def one_round(window: MainWindow, weights: WeightsWorkspace, number: int) -> None:
-    """Start and stop a job of either lane, a statistics scan, a check of values and a save sheet."""
+    """Start and stop a job of either lane, statistics, a check of values and a save sheet."""
     for write in (False, True):
         job = window.context.jobs.start(
             "endless", until_stopped, owner=window, done=lambda _: None, write=write
