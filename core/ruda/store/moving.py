@@ -6,6 +6,7 @@ handed on.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ruda.errors import ShapeError
+from ruda.store.filerange import FileRange
 from ruda.store.snapshot import TensorSource, stream_of
 from ruda.tensor import CastCounts, DType, Kind
 
@@ -116,6 +118,22 @@ class RunSource(Around):
         step = max(1, size // self.dtype.itemsize)
         for start in range(0, elements, step):
             yield memoryview(self.filler * min(step, elements - start))
+
+
+def run_of(
+    source: TensorSource, dtype: DType, before: tuple[int, ...], after: tuple[int, ...], skip: int
+) -> TensorSource:
+    """The source of ``after`` elements from the one numbered ``skip`` on of ``before`` elements.
+
+    Read alone where they lie in one piece of a file. Shapes are those of the values.
+    """
+    count = math.prod(after)
+    nbytes = dtype.nbytes(count)
+    if isinstance(source, FileRange) and source.shape == before:
+        offset = source.offset + dtype.nbytes(skip)
+        return FileRange(source.file, offset, nbytes, source.dtype, after)
+    held = 0 if hasattr(source, "stream") else dtype.nbytes(math.prod(before))
+    return RunSource(source, dtype, after, skip, count, nbytes + peak_of(source, held))
 
 
 @dataclass(frozen=True, slots=True)

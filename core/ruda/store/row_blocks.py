@@ -13,7 +13,7 @@ import numpy as np
 
 from ruda.errors import AdapterError
 from ruda.store.filerange import FileRange
-from ruda.store.moving import TOGETHER, CutSource, RunSource, counts_in, peak_of
+from ruda.store.moving import TOGETHER, CutSource, counts_in, peak_of, run_of
 from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource, stream_of
 from ruda.tensor import CastCounts
 
@@ -84,18 +84,11 @@ def rows_of(snapshot: TensorSnapshot, block: int, blocks: int) -> TensorSnapshot
         raise AdapterError(f"{snapshot.dtype_label} values cannot be split", key=snapshot.key)
     count, nbytes = rows // blocks, snapshot.nbytes // blocks
     shape = (count, *snapshot.shape[1:])
+    skip = block * (snapshot.numel // blocks)
+    source = run_of(snapshot.source, snapshot.dtype, snapshot.shape, shape, skip)
     origin = None if snapshot.origin is None else Origin(snapshot.origin.path)
-    source: TensorSource
-    inner = snapshot.source
-    if isinstance(inner, FileRange) and inner.shape == snapshot.shape:
-        offset = inner.offset + block * nbytes
-        source = FileRange(inner.file, offset, nbytes, inner.dtype, shape)
-        origin = Origin(inner.file.path, offset, nbytes)
-    else:
-        held = 0 if hasattr(inner, "stream") else snapshot.nbytes
-        elements = snapshot.numel // blocks
-        peak = nbytes + peak_of(inner, held)
-        source = RunSource(inner, snapshot.dtype, shape, block * elements, elements, peak)
+    if isinstance(source, FileRange):
+        origin = Origin(source.file.path, source.offset, nbytes)
     return replace(
         snapshot,
         shape=shape,

@@ -25,6 +25,7 @@ from ruda.store.moving import (
     ReshapedSource,
     RunSource,
     peak_of,
+    run_of,
 )
 from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource
 from ruda.tensor import DType, Kind, cast
@@ -123,12 +124,8 @@ def _sliced(snapshot: TensorSnapshot, change: Slice) -> TensorSnapshot:
     nbytes = snapshot.dtype.nbytes(math.prod(shape))
     source: TensorSource
     if axis == 0:
-        row = math.prod(shape[1:])
-        held = 0 if hasattr(snapshot.source, "stream") else snapshot.nbytes
-        source = RunSource(
-            snapshot.source, snapshot.dtype, shape, change.start * row, count * row,
-            nbytes + peak_of(snapshot.source, held),
-        )  # fmt: skip
+        skip = change.start * math.prod(shape[1:])
+        source = run_of(snapshot.source, snapshot.dtype, snapshot.shape, shape, skip)
     else:
         peak = nbytes + peak_of(snapshot.source, snapshot.nbytes)
         source = CutSource(snapshot.source, snapshot.shape, axis, change.start, change.stop, peak)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ruda.errors import DecisionError, RecipeError
-from ruda.store import TensorSnapshot
+from ruda.store import TensorIndex, TensorSnapshot, open_store, save
 from ruda.store.decisions import (
     Action,
     Change,
@@ -20,6 +21,7 @@ from ruda.store.decisions import (
     Transpose,
     require_compatible,
 )
+from ruda.store.filerange import FileRange
 from ruda.store.piecewise import blocks
 from ruda.store.shaping import ShapedAdapter, changed
 from ruda.tensor import DType
@@ -60,6 +62,21 @@ def test_changes_are_numpys(change: Change, expected: np.ndarray, trail: tuple[s
     np.testing.assert_array_equal(found.read(), expected)
     streamed = np.concatenate([block.copy() for block in blocks(found, 5)])
     np.testing.assert_array_equal(streamed, expected.reshape(-1))
+
+
+def test_a_cut_of_rows_reads_nothing_else_of_the_file(tmp_path: Path) -> None:
+    values = np.arange(4000, dtype="<f4").reshape(1000, 4)
+    path = tmp_path / "w.safetensors"
+    save(TensorIndex.of([TensorSnapshot.from_array("w", values)], format="test"), path)
+    with open_store(path) as index:
+        found = changed(changed(index["w"], Slice(0, 10, 900)), Slice(0, 2, 5))
+        source = found.source
+        assert isinstance(source, FileRange)
+        before = source.file.bytes_read
+        np.testing.assert_array_equal(found.read(), values[12:15])
+        assert source.file.bytes_read - before == 48
+        assert found.trail == ("slice 0 10:900", "slice 0 2:5")
+        assert b"".join(map(bytes, found.chunks(7))) == values[12:15].tobytes()
 
 
 def test_a_matrix_is_transposed_as_by_an_adapter() -> None:
