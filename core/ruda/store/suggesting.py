@@ -14,6 +14,7 @@ from ruda.nn import ParamSpec
 from ruda.progress import SILENT, Monitor
 from ruda.store.adapt import ModuleAdapter, adapter_names
 from ruda.store.deciding import prepared
+from ruda.store.decisions import Transpose
 from ruda.store.diff_rows import fold
 from ruda.store.index import TensorIndex
 from ruda.store.keras import KerasToRuda, without_width
@@ -89,7 +90,8 @@ class _Hypothesis:
     def chain(self) -> ModuleAdapter:
         """What the recipe adapts with, the adapter of the hypothesis included."""
         names = self.recipe.adapt if self.adapter is None else (*self.recipe.adapt, self.adapter)
-        return self.recipe.with_cast(None).with_adapt(*names).adapter()
+        plain = self.recipe.with_cast(None).without_decision(*_settled(self.recipe))
+        return plain.with_adapt(*names).adapter()
 
     @property
     def adds_compaction(self) -> bool:
@@ -197,12 +199,22 @@ def _entries(source: TensorIndex, recipe: Recipe, monitor: Monitor) -> tuple[Ent
     )
 
 
+def _settled(recipe: Recipe) -> frozenset[str]:
+    """Keys whose shape the recipe changes for good: what it was before, nothing tells."""
+    return frozenset(
+        key
+        for key, changes in recipe.changes.items()
+        if not all(isinstance(change, Transpose) for change in changes)
+    )
+
+
 def _wanted(expected: Expected, recipe: Recipe) -> tuple[ParamSpec, ...]:
-    """The parameters that the recipe does not leave out."""
+    """The parameters that the recipe neither leaves out nor makes of something else."""
+    decided = recipe.skipped_keys | _settled(recipe)
     return tuple(
         param
         for param in expected.params
-        if param.key not in recipe.skipped_keys
+        if param.key not in decided
         and (recipe.select.is_empty or recipe.select.matches(param.key, param.containers))
     )
 
