@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from ruda.models import get
 from ruda.session import (
+    LossLine,
     Query,
     RuleDraft,
     SaveLine,
@@ -22,7 +23,6 @@ from ruda.session import (
     tensor_table,
 )
 from ruda.store import DiffReport, Status, TensorIndex, TensorSnapshot, diff
-from ruda.tensor import CastCounts
 from ruda_workbench.item_models.change_table import ChangeTableModel
 from ruda_workbench.item_models.command_list import CommandList, Entry, find, find_keys
 from ruda_workbench.item_models.convert_table import EFFECT, ConvertTableModel
@@ -83,7 +83,7 @@ def conversion() -> ConvertTableModel:
     model = ConvertTableModel()
     line = SaveLine("fc.weight", 1, "[2, 3]", "f16", "cast f16", 12, "Linear")
     model.show_lines((line,))
-    model.show_counts({"fc.weight": CastCounts(6, overflow=2)})
+    model.show_losses({("fc.weight", "f16"): LossLine("overflow 2", "error")})
     return model
 
 

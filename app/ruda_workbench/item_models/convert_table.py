@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ruda.session import SaveLine, count_text, later, size_text, tr
-from ruda.tensor import CastCounts
+from ruda.session import LossLine, SaveLine, count_text, later, size_text, tr
 from ruda_workbench.item_models.cell_model import CellModel
 from ruda_workbench.widgets.data_table import Cell, Column
 
@@ -22,13 +21,13 @@ class ConvertTableModel(CellModel):
         Column(later("Type"), 34),
         Column(later("What happens"), 90, shrinks=2, grows=180),
         Column(later("Size"), 60, right=True),
-        Column(later("Values"), 120),
+        Column(later("Values"), 176),
     )
 
     def __init__(self) -> None:
         super().__init__()
         self._lines: tuple[SaveLine, ...] = ()
-        self._counts: Mapping[str, CastCounts] = {}
+        self._losses: Mapping[tuple[str, str], LossLine] = {}
 
     @property
     def lines(self) -> tuple[SaveLine, ...]:
@@ -39,12 +38,12 @@ class ConvertTableModel(CellModel):
         """Draw other lines; what a scan found before is forgotten."""
         self.beginResetModel()
         self._lines = lines
-        self._counts = {}
+        self._losses = {}
         self.endResetModel()
 
-    def show_counts(self, counts: Mapping[str, CastCounts]) -> None:
-        """Show what casting did to the values, by the family of the key."""
-        self._counts = counts
+    def show_losses(self, losses: Mapping[tuple[str, str], LossLine]) -> None:
+        """Show what casting does to the values, by key and type of the line."""
+        self._losses = losses
         if self._lines:
             last = self.index(len(self._lines) - 1, EFFECT)
             self.dataChanged.emit(self.index(0, EFFECT), last)
@@ -72,16 +71,5 @@ class ConvertTableModel(CellModel):
         return self._effect(line)
 
     def _effect(self, line: SaveLine) -> Cell:
-        counts = self._counts.get(line.key)
-        if counts is None or "cast" not in line.what:
-            return Cell("")
-        if counts.overflow:
-            return Cell(
-                tr("overflow {overflow}", overflow=count_text(counts.overflow)), status="error"
-            )
-        if counts.underflow:
-            return Cell(
-                tr("underflow {underflow}", underflow=count_text(counts.underflow)),
-                status="missing",
-            )
-        return Cell(tr("all in range"), status="applied")
+        loss = self._losses.get((line.key, line.dtype))
+        return Cell("") if loss is None else Cell(loss.text, status=loss.status)

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import islice
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
-from ruda.progress import Monitor, track
-from ruda.session import JobFailure, SavePlanPage, counted, size_text, tr
-from ruda.store import TensorIndex, TensorSnapshot, fold, read_with_counts
-from ruda.tensor import CastCounts
+from ruda.errors import RudaError
+from ruda.progress import Monitor
+from ruda.session import (
+    SAMPLE,
+    JobFailure,
+    LossPage,
+    SavePlanPage,
+    loss_page,
+    size_text,
+    tr,
+    with_fix,
+)
+from ruda.store import TensorIndex, TensorSnapshot, fold
 from ruda_workbench import recipe_operations as edits
 from ruda_workbench.context import Context
 from ruda_workbench.document_watch import DocumentWatch
@@ -28,21 +44,6 @@ from ruda_workbench.widgets.labels import ElidedLabel, label, set_role
 MEMBERS = 100
 """Tensors of a line that the inspector can step through."""
 DEFAULT_KEEP = "BatchNorm"
-
-
-def scan_casts(view: TensorIndex, monitor: Monitor) -> dict[str, CastCounts]:
-    """What casting does to the values of every family; reads each tensor that is cast."""
-    cast = [s for s in view.values() if any(t.startswith("cast") for t in s.trail)]
-    families: dict[str, int] = {}
-    for snapshot in view.values():
-        families[fold(snapshot.key)] = families.get(fold(snapshot.key), 0) + 1
-    found: dict[str, CastCounts] = {}
-    for snapshot in track(cast, monitor, "tensors", len(cast)):
-        _, counts = read_with_counts(snapshot)
-        family = fold(snapshot.key)
-        for key in {family, snapshot.key}:
-            found[key] = found.get(key, CastCounts()) + (counts or CastCounts())
-    return found
 
 
 class ConvertPanel(QWidget):
@@ -81,6 +82,31 @@ class ConvertPanel(QWidget):
         self.table.row_shown.connect(self._row_shown)
         inner.addWidget(self.table)
         column.addWidget(card, 1)
+        column.addLayout(self._fix_row())
+
+    def _fix_row(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(Space.S)
+        self.fix_label = label(tr("For the chosen line"), role="dim")
+        row.addWidget(self.fix_label)
+        self.fixes: dict[str, QPushButton] = {}
+        for name, text, tip in (
+            ("keep", tr("Keep the type"), tr("Its tensors are not cast")),
+            ("bf16", tr("As bf16"), tr("The range of f32 with fewer digits")),
+            (
+                "clamp",
+                tr("Clamp"),
+                tr("Values that do not fit become the largest that do: they change"),
+            ),
+            ("none", tr("As the others"), tr("Take the choice for this line away")),
+        ):
+            button = push_button(text, f"convert.fix.{name}")
+            button.setToolTip(tip)
+            button.clicked.connect(self._fix)
+            self.fixes[name] = button
+            row.addWidget(button)
+        row.addStretch(1)
+        return row
 
     def _policy_card(self) -> QFrame:
         card = QFrame()
@@ -111,11 +137,19 @@ class ConvertPanel(QWidget):
         self.scan = push_button(tr("Check values"), "convert.scan")
         self.scan.setToolTip(tr("Read every tensor that is cast and count what does not fit"))
         self.scan.clicked.connect(self._scan)
-        row.addWidget(self.scan)
+        self.estimate = push_button(tr("Estimate"), "convert.estimate")
+        self.estimate.setToolTip(tr("Read the first values of every tensor that is cast"))
+        self.estimate.clicked.connect(self._estimate)
         column.addLayout(row)
         self._summary = ElidedLabel(ink="dim")
         self._summary.setObjectName("convert.summary")
-        column.addWidget(self._summary)
+        self._summary.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        foot = QHBoxLayout()
+        foot.setSpacing(Space.S)
+        foot.addWidget(self._summary, 1)
+        foot.addWidget(self.estimate)
+        foot.addWidget(self.scan)
+        column.addLayout(foot)
         return card
 
     # Showing
@@ -148,7 +182,7 @@ class ConvertPanel(QWidget):
             self.table.empty_text = laid.problem
             self._summary.set_text("")
             self.banner.show_text("error", laid.problem)
-            self.scan.setEnabled(False)
+            self._can_check(on=False)
             return
         if laid.plan is None and self.isVisible():
             self._watch.want_plan()
@@ -157,7 +191,7 @@ class ConvertPanel(QWidget):
         self._question.drop()
         self._view, self._plan = view, laid.plan
         self.table.empty_text = "" if laid.plan is not None else tr("Working out what is written…")
-        self.scan.setEnabled(cast is not None)
+        self._can_check(on=document.recipe.casts)
         self.banner.show_text("warning", "")
         row = self.table.currentIndex().row()
         self.model.show_lines(() if laid.plan is None else laid.plan.lines)
@@ -167,6 +201,10 @@ class ConvertPanel(QWidget):
         notes = () if laid.plan is None else laid.plan.notes
         if notes and cast is not None:
             self.banner.show_text("warning", notes[0])
+
+    def _can_check(self, *, on: bool) -> None:
+        for button in (self.scan, self.estimate, *self.fixes.values()):
+            button.setEnabled(on)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Ask for the plan of a large file, which is made only when it is looked at."""
@@ -222,34 +260,49 @@ class ConvertPanel(QWidget):
                 found = tuple(islice((s for s in same if s.dtype_label == line.dtype), MEMBERS))
         self.selected.emit(found)
 
-    def _scan(self) -> None:
-        view = self._view
-        if view is None:
-            return
+    def _estimate(self) -> None:
+        self._check(SAMPLE)
 
-        def work(monitor: Monitor) -> dict[str, CastCounts]:
-            return scan_casts(view, monitor)
+    def _scan(self) -> None:
+        self._check(None)
+
+    def _check(self, sample: int | None) -> None:
+        """Count what is lost: in all values, or in some of every tensor."""
+        laid = self._watch.current
+        if laid is None or laid.view is None:
+            return
+        document, target = laid.document, laid.target
+
+        def work(monitor: Monitor) -> LossPage:
+            return loss_page(document, target, sample=sample, monitor=monitor)
 
         def failed(failure: JobFailure) -> None:
             self.banner.show_text("error", failure.summary)
 
-        self._question.ask(tr("Checking values"), work, self._scanned, failed)
+        self._question.ask(tr("Checking values"), work, self._checked, failed)
 
-    def _scanned(self, counts: Mapping[str, CastCounts]) -> None:
-        self.model.show_counts(counts)
-        lines = {line.key for line in self.model.lines}
-        total = CastCounts()
-        for key, found in counts.items():
-            if key in lines:
-                total += found
-        if total.overflow:
-            text = tr(
-                "{overflow} would overflow to infinity.", overflow=counted(total.overflow, "value")
-            )
-            self.banner.show_text("error", text)
-        elif total.underflow:
-            text = tr("{underflow} would become zero.", underflow=counted(total.underflow, "value"))
-            self.banner.show_text("warning", text)
+    def _checked(self, page: LossPage) -> None:
+        self.model.show_losses(page.lines)
+        text = page.sentence
+        if page.sampled:
+            note = tr("Only the first values of large tensors were looked at.")
+            text = f"{text} {note}".strip()
+        self.banner.show_text(page.level if page.sentence else "warning", text)
+
+    def _fix(self) -> None:
+        button, document = self.sender(), self._watch.document
+        place = self.table.currentIndex().row()
+        if document is None or button is None or not 0 <= place < len(self.model.lines):
+            return
+        line = self.model.lines[place]
+        name = button.objectName().rpartition(".")[2]
+        try:
+            recipe = with_fix(document.recipe, line, "" if name == "none" else name)
+        except RudaError as error:
+            self.banner.show_text("error", str(error))
+            return
+        if recipe != document.recipe:
+            self._context.session.edit(document.id, tr("Types of {key}", key=line.key), recipe)
 
 
 def _sizes(page: SavePlanPage) -> str:

@@ -70,6 +70,7 @@ from ruda.session.pages.inspector import (
 )
 from ruda.session.pages.item import ItemPage, Score, item_page
 from ruda.session.pages.jobs import JobLine, job_line, job_lines, rate_text
+from ruda.session.pages.losses import SAMPLE, LossLine, LossPage, loss_page, with_fix
 from ruda.session.pages.metadata import MetadataLine, metadata_lines
 from ruda.session.pages.model_fits import ModelFit, model_fits
 from ruda.session.pages.norms import NormBar, NormsView, norms_view
@@ -214,6 +215,8 @@ __all__ = [
     "LANGUAGES",
     "LayerLine",
     "LoadedModel",
+    "LossLine",
+    "LossPage",
     "MetadataLine",
     "ModelFit",
     "NormBar",
@@ -237,6 +240,7 @@ __all__ = [
     "RunFigure",
     "RunPage",
     "RunSetup",
+    "SAMPLE",
     "SEVERAL",
     "SaveLine",
     "SaveOptions",
@@ -309,6 +313,7 @@ __all__ = [
     "likeness_look",
     "listed",
     "load_model",
+    "loss_page",
     "metadata_lines",
     "mistakes_page",
     "model_fits",
@@ -363,6 +368,7 @@ __all__ = [
     "use_catalogue",
     "values_page",
     "wanted_keys",
+    "with_fix",
     "write_settings",
     "write_state",
 ]

@@ -1,0 +1,128 @@
+"""Stories of the conversion: an estimate, an exact check, and a way out for each line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ruda.session import SAMPLE
+from ruda.store import TensorIndex, TensorSnapshot, save
+from ruda_workbench.main_window import MainWindow
+from ruda_workbench.workspaces.weights import WeightsWorkspace
+
+pytestmark = pytest.mark.gui
+
+Settled = Callable[[], None]
+
+
+@pytest.fixture
+def wide(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, tmp_path: Path
+) -> WeightsWorkspace:
+    late = np.ones(SAMPLE + 10, np.float32)
+    late[-1] = 1e6
+    tensors = [
+        TensorSnapshot.from_array("head.0.scale", np.array([1.0, 1e6, -1e6], np.float32)),
+        TensorSnapshot.from_array("head.1.scale", np.array([2.0, 3.0, 1e-9], np.float32)),
+        TensorSnapshot.from_array("late", late),
+        TensorSnapshot.from_array("fine", np.ones((4, 4), np.float32)),
+    ]
+    path = tmp_path / "wide.safetensors"
+    save(TensorIndex.of(tensors, format="safetensors"), path)
+    window.open_paths([path])
+    settled()
+    weights.show_view("convert")
+    weights.convert.every.setChecked(True)
+    weights.convert.choose("f16")
+    settled()
+    return weights
+
+
+def effects(weights: WeightsWorkspace) -> dict[str, str]:
+    model = weights.convert.model
+    return {line.key: model.cell(row, 6).text for row, line in enumerate(model.lines)}
+
+
+def types(weights: WeightsWorkspace) -> dict[str, str]:
+    laid = weights.watch.current
+    assert laid is not None
+    assert laid.view is not None
+    return {key: snapshot.dtype.label for key, snapshot in laid.view.items()}
+
+
+def choose(weights: WeightsWorkspace, key: str, fix: str) -> None:
+    row = [line.key for line in weights.convert.model.lines].index(key)
+    weights.convert.table.select_row(row)
+    weights.convert.fixes[fix].click()
+
+
+def test_an_estimate_says_that_it_is_one_and_a_check_reads_all(
+    wide: WeightsWorkspace, settled: Settled
+) -> None:
+    wide.convert.estimate.click()
+    settled()
+    assert effects(wide)["late"] == "all in range · exact"
+    assert effects(wide)["head.*.scale"] == "overflow 2"
+    assert wide.convert.banner.text == (
+        "2 values would overflow to infinity. "
+        "Only the first values of large tensors were looked at."
+    )
+    wide.convert.scan.click()
+    settled()
+    assert effects(wide)["late"] == "overflow 1"
+    assert wide.convert.banner.text == "3 values would overflow to infinity."
+
+
+@pytest.mark.parametrize(
+    ("fix", "dtype", "effect"),
+    [
+        ("keep", "f32", ""),
+        ("bf16", "bf16", "all in range · ±580"),
+        ("clamp", "f16", "clamped 2"),
+    ],
+)
+def test_each_line_has_a_way_out(
+    window: MainWindow,
+    wide: WeightsWorkspace,
+    settled: Settled,
+    fix: str,
+    dtype: str,
+    effect: str,
+) -> None:
+    choose(wide, "head.*.scale", fix)
+    settled()
+    assert types(wide) == {
+        "head.0.scale": dtype,
+        "head.1.scale": dtype,
+        "late": "f16",
+        "fine": "f16",
+    }
+    wide.convert.scan.click()
+    settled()
+    assert effects(wide)["head.*.scale"] == effect
+    choose(wide, "head.*.scale", "none")
+    settled()
+    assert set(types(wide).values()) == {"f16"}
+    window.book.run("edit.undo")
+    window.book.run("edit.undo")
+    settled()
+    document = wide.watch.document
+    assert document is not None
+    assert document.recipe.policy == ()
+
+
+def test_only_the_chosen_line_is_changed_and_the_last_choice_counts(
+    wide: WeightsWorkspace, settled: Settled
+) -> None:
+    choose(wide, "late", "bf16")
+    settled()
+    choose(wide, "late", "keep")
+    settled()
+    assert types(wide)["late"] == "f32"
+    assert types(wide)["fine"] == "f16"
+    document = wide.watch.document
+    assert document is not None
+    assert [policy.pattern for policy in document.recipe.policy] == ["^late$"]
