@@ -13,8 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ruda.errors import AdapterError
 from ruda.store.adapter import Chaining, ModuleAdapter, module_kinds, with_last_segment
 from ruda.store.decisions import Reshape, Transpose
+from ruda.store.moving import TOGETHER
 from ruda.store.shaping import changed
 from ruda.store.snapshot import TensorSnapshot
 
@@ -103,6 +105,11 @@ def _adapted(
     # A load gives the tensor the target's key first, so the name may be either side's.
     if not kinds or not _CONVS.issuperset(kinds) or last not in ("kernel", "weight"):
         return snapshot
+    if snapshot.dtype.kind in TOGETHER:
+        raise AdapterError(
+            f"{snapshot.dtype_label} values share bytes or a scale: their axes cannot be moved",
+            key=snapshot.key,
+        )
     if to_ruda and len(snapshot.shape) == 3 and kinds == ("Conv2d",):
         length, inner, outer = snapshot.shape
         snapshot = changed(snapshot, Reshape((length, 1, inner, outer)))

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from ruda import nn
+from ruda.nn import ModuleSpec, ParamSpec
 from ruda.store import (
     ArraySource,
+    Cause,
     Recipe,
     Status,
     TensorIndex,
@@ -132,3 +134,17 @@ def test_blocks_of_values_are_not_turned() -> None:
     ).rows[0]
     assert row.status is Status.ERROR
     assert "share" in row.reason or "cannot" in row.reason
+
+
+def test_a_kernel_that_cannot_be_moved_is_the_adapters_error() -> None:
+    kernel = TensorSnapshot(
+        "c.kernel", DType.F4_E2M1, (3, 3, 2, 4), 36, ArraySource(np.zeros(36, np.uint8))
+    )
+    containers = ("Struct:Net", "Struct:Conv2d")
+    spec = ModuleSpec((ParamSpec("c.weight", (4, 2, 3, 3), DType.F32, containers),))
+    (row,) = diff(
+        TensorIndex.of([kernel], format="hdf5"), spec, recipe=Recipe(adapt=("keras-to-ruda",))
+    ).rows
+    assert (row.status, row.cause) == (Status.ERROR, Cause.ADAPTER)
+    assert "f4_e2m1 values share bytes or a scale: their axes cannot be moved" in row.reason
+    assert "decision" not in row.reason
