@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ruda.cli import main
+from ruda.store import Recipe, read_arch, read_recipe
 
 NOT_ZERO = {"ruda diff resources/samples/digits.safetensors digits": 1}
 
@@ -50,3 +51,23 @@ def test_the_library_lines_run(
     exec(compile(found[1], "README.md", "exec"), {})
     assert float(capsys.readouterr().out.split()[-1]) >= 0.9
     assert (checkout / "digits-native.bpk").stat().st_size > 0
+
+
+def _indented(text: str, first: str) -> str:
+    """The indented block that begins with this line, without its indent."""
+    found = re.search(rf"^    {re.escape(first)}\n(?:    .*\n|\n)+", text, re.MULTILINE)
+    assert found is not None
+    return re.sub(r"^    ", "", found[0], flags=re.MULTILINE)
+
+
+def test_the_files_that_are_written_by_hand_are_read(project: Path, tmp_path: Path) -> None:
+    recipe, arch = tmp_path / "recipe.toml", tmp_path / "arch.toml"
+    recipe.write_text(_indented(readme(project), 'format = "ruda-recipe"'), "utf-8")
+    arch.write_text(_indented(readme(project), 'format = "ruda-arch"'), "utf-8")
+    made = read_recipe(recipe)
+    empty = Recipe()
+    parts = ("merge", "remap", "adapt", "decide", "policy", "select", "cast")
+    assert [part for part in parts if getattr(made, part) == getattr(empty, part)] == []
+    assert made.remap.contiguous
+    assert len(made.decide) == 4
+    assert len(list(read_arch(arch))) == 24
