@@ -19,6 +19,9 @@ THRESHOLD = 0.70
 COMPARISONS = 20_000
 """Pairs of names that one report compares at most; a file of unlike names stays fast."""
 
+ORDINARY = 200
+"""Letters of a pair of names beyond which it counts as more than one."""
+
 _DIGITS = re.compile(r"\d+")
 
 
@@ -137,7 +140,7 @@ class NearestKeys:
             for other in self._families:
                 if self._left <= 0:
                     break
-                self._left -= 1
+                self._left -= 1 + (len(family) + len(other)) // ORDINARY
                 score = jaro(family, other)
                 if score >= THRESHOLD:
                     scored.append((score, other))

@@ -26,6 +26,9 @@ SUPPORT = 0.5
 LARGEST_BUCKET = 64
 """Families of one shape on a side, beyond which names alone are not compared."""
 
+MOST_LETTERS = 500
+"""Letters of the words of a family that are compared; what lies behind them tells no more."""
+
 _RUN = re.compile(r"\d+")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SAME_LAST = {
@@ -239,10 +242,12 @@ def _by_names(board: Board, sources: list[Family], targets: list[Family]) -> lis
     rows = _telling([_words(f.name) for f in sources])
     columns = _telling([_words(f.name) for f in targets])
     support = [[_dice(row, column) for column in columns] for row in rows]
+    spelled = ["".join(sorted(row))[:MOST_LETTERS] for row in rows]
+    others_spelled = ["".join(sorted(column))[:MOST_LETTERS] for column in columns]
     scores = [
         [
             0.5 * support[i][j]
-            + 0.2 * jaro("".join(sorted(rows[i])), "".join(sorted(columns[j])))
+            + 0.2 * jaro(spelled[i], others_spelled[j])
             + 0.2 * (_last(sources[i].name) == _last(targets[j].name))
             + 0.1 * (1 - abs(_rank(i, sources) - _rank(j, targets)))
             for j in range(len(targets))

@@ -9,17 +9,20 @@ import json
 from functools import reduce
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ruda.errors import RecipeError, SaveError
-from ruda.store import PathFilter, Recipe, write_recipe
-from ruda.store.nearest import jaro
+from ruda.nn import ParamSpec
+from ruda.store import PathFilter, Recipe, TensorSnapshot, write_recipe
+from ruda.store.nearest import NearestKeys, jaro
 from ruda.store.recipe_file import (
     recipe_from_json,
     recipe_from_toml,
     recipe_to_json,
     recipe_to_toml,
 )
+from ruda.tensor import DType
 
 HEAD = 'format = "ruda-recipe"\nversion = 1\n'
 
@@ -116,6 +119,15 @@ def test_a_name_that_no_file_can_have(name: str, tmp_path: Path) -> None:
     with pytest.raises(SaveError, match="no file can have this name"):
         write_recipe(Recipe(), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_keys_of_many_letters_use_up_the_comparisons() -> None:
+    values = np.zeros(1, np.float32)
+    found = {"a" * 99_000 + str(at): TensorSnapshot.from_array("k", values) for at in range(10)}
+    names = [f"{chr(97 + at % 26) * 99_000}.{chr(97 + at // 26)}" for at in range(400)]
+    nearest = NearestKeys(found)
+    assert [nearest.of(ParamSpec(name, (1,), DType.F32)) for name in names[1:]].count(()) == 399
+    assert nearest.of(ParamSpec("a" * 99_000, (1,), DType.F32)) == ()  # nothing is left to ask for
 
 
 def test_names_of_a_hundred_thousand_letters_are_compared() -> None:
