@@ -20,6 +20,7 @@ from ruda.session import TargetChoice
 from ruda_workbench import operations
 from ruda_workbench.application import settle
 from ruda_workbench.main_window import MainWindow
+from ruda_workbench.workspaces.compare import CompareWorkspace
 from ruda_workbench.workspaces.weights import WeightsWorkspace
 
 pytestmark = [pytest.mark.gui, pytest.mark.slow]
@@ -107,5 +108,14 @@ def test_nothing_blocks_the_window_for_a_tenth_of_a_second(
     assert weights.diff.page is not None
     assert weights.diff.page.total == MILLION
     step("next problem", lambda: window.book.run("view.next-problem"))
+    compare = window.workspace("compare")
+    assert isinstance(compare, CompareWorkspace)
+    step("compare", lambda: window.show_workspace("compare"))
+    step("other side", lambda: compare.watch.choose(1, document.id))
+    assert compare.lines.page is not None
+    assert compare.lines.page.headline.startswith("All of 1 000 000 tensors")
+    step("unfold the comparison", compare.lines.fold.click)
+    assert compare.lines.model.rowCount() == MILLION
+    step("next difference", lambda: window.book.run("view.next-problem"))
     slow = {name: f"{seconds * 1000:.0f} ms" for name, seconds in times.items() if seconds > LIMIT}
     assert slow == {}

@@ -156,8 +156,10 @@ class CompareLines(Sequence[CompareLine]):
     @cached_property
     def heads(self) -> Vector:
         """First row behind every line."""
-        found = [c if c >= 0 else int(self.groups.of(-1 - c)[0]) for c in self.codes.tolist()]
-        return np.array(found, dtype=np.int64)
+        found = self.codes.copy()
+        closed = found < 0
+        found[closed] = self.groups.members[self.groups.starts[-1 - found[closed]]]
+        return found
 
     def position_of(self, key: str) -> int | None:
         """Line that shows a key; its own before its family's."""
