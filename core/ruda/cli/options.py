@@ -69,7 +69,8 @@ _OPTIONS = (
     _many(
         "--adapt",
         "NAME",
-        "Change the layout for another framework: pytorch-to-ruda, ruda-to-pytorch.",
+        "Names and layouts of another framework or library: pytorch-to-ruda, ruda-to-pytorch, "
+        "those that `ruda models` names; may be repeated.",
     ),
     click.option(
         "--half",

@@ -63,7 +63,10 @@ class InputSpec:
         if pixels.dtype != np.uint8:
             raise DTypeError(f"expected u8 pixels (0 to 255), got {pixels.dtype}")
         if len(self.shape) != 3 or self.shape[0] != len(self.mean):
-            raise ShapeError(f"this network takes no images, but inputs of {list(self.shape)}")
+            raise ShapeError(
+                f"this network takes no images, but inputs of {list(self.shape)}; build it by "
+                "ruda.models in Python, and call it there"
+            )
         images = pixels[..., None] if pixels.ndim == 3 else pixels
         channels, height, width = self.shape
         if images.ndim != 4 or images.shape[1:] != (height, width, channels):

@@ -52,10 +52,11 @@ def command(
     allow_partial: bool,
     **words: Unpack[RecipeWords],
 ) -> int:
-    """Load weights into TARGET (see `ruda models`) and run it over a dataset.
+    """Load weights into TARGET (see `ruda models`) and run it over a dataset of images.
 
     Prints the accuracy where the items have labels. A file that does not fill every parameter is
-    refused, because the rest would keep arbitrary values.
+    refused, because the rest would keep arbitrary values. Networks of text and sound are built by
+    ruda.models in Python, and called there.
     """
     from ruda.data import open_dataset
     from ruda.session import accuracy_text, evaluate, load_model, parse_target
