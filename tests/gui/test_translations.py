@@ -157,8 +157,9 @@ def test_no_text_of_the_window_is_outside(project: Path) -> None:
         for line, text in outside(path.read_text("utf-8"))
     ]
     # Notes about files of our own, which are read before the language is known.
-    early = ("app/ruda_workbench/storage.py", "app/ruda_workbench/settings_operations.py:3")
-    assert [f for f in found if not f.startswith(early)] == []
+    early = "app/ruda_workbench/storage.py:"
+    late = "; English is used'"  # said where the catalogue itself cannot be read
+    assert [f for f in found if not f.startswith(early) and not f.endswith(late)] == []
 
 
 def test_this_check_can_fail() -> None:
