@@ -27,6 +27,7 @@ from ruda_workbench import recipe_operations as edits
 from ruda_workbench.context import Context
 from ruda_workbench.document_watch import DocumentWatch
 from ruda_workbench.item_models.diff_table import DiffTableModel
+from ruda_workbench.panels.decision_sheet import DecisionSheet
 from ruda_workbench.panels.rules import RulesCard
 from ruda_workbench.qt_jobs import Latest
 from ruda_workbench.tokens import Space
@@ -341,6 +342,8 @@ class LoadDiffPanel(QWidget):
                 menu, tr("Strip “{first}.” from every key", first=first), ("strip", (first,))
             )
         self._fit_entries(menu, line)
+        if document.target is not None and line.target_key is not None:
+            self._menu_entry(menu, tr("Decide…"), ("decide", ()))
         decided = {decision.key for decision in document.recipe.decide} - set(skipped)
         if decided & set(keys):
             self._menu_entry(menu, tr("Take the decision back"), ("take", tuple(keys)))
@@ -374,6 +377,21 @@ class LoadDiffPanel(QWidget):
         if decisions:
             edits.decide(self._context, document, title, decisions)
 
+    def ask_decision(self) -> None:
+        """Open the sheet where a decision on the current row is written, and its effect seen."""
+        line = self.model.line(self.table.currentIndex().row())
+        document = self._watch.document
+        if line is None or document is None:
+            return
+        sheet = DecisionSheet(self._context, document, line.rows, self.window())
+
+        def decided(decisions: tuple[Decision, ...]) -> None:
+            title = tr("Decide on {key}", key=line.target_key or line.source_key)
+            edits.decide(self._context, document, title, decisions)
+
+        sheet.decided.connect(decided)
+        sheet.open()
+
     def toggle_skip(self) -> None:
         """Leave the tensors of the current row out, or take them in again."""
         line = self.model.line(self.table.currentIndex().row())
@@ -402,6 +420,8 @@ class LoadDiffPanel(QWidget):
         what, keys = action.data()
         if what == "copy":
             QGuiApplication.clipboard().setText(keys[0])
+        elif what == "decide":
+            self.ask_decision()
         elif what == "fit":
             self._decide(keys[0])
         elif what in ("skip", "take"):

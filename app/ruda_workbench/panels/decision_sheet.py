@@ -1,0 +1,193 @@
+"""A decision about the tensors of a row, written by hand, with its effect before it is taken."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from ruda.errors import RudaError
+from ruda.progress import Monitor
+from ruda.session import (
+    Document,
+    JobFailure,
+    counted,
+    diff_headline,
+    shape_text,
+    status_look,
+    tr,
+)
+from ruda.store import (
+    Action,
+    Decision,
+    DiffRow,
+    Pad,
+    Reshape,
+    Slice,
+    Status,
+    Take,
+    Transpose,
+)
+from ruda.tensor import DType
+from ruda_workbench.context import Context
+from ruda_workbench.qt_jobs import Latest
+from ruda_workbench.theme import mono_font, text_font
+from ruda_workbench.tokens import Space, Type
+from ruda_workbench.widgets.buttons import push_button
+from ruda_workbench.widgets.labels import Facts, label, set_role
+
+ASK_AFTER = 200
+"""Milliseconds without a key after which the effect is worked out."""
+_CHANGES = (
+    Slice(0, 0, 10),
+    Pad(0, 0, 2, 0.0),
+    Transpose((1, 0)),
+    Reshape((10, 4)),
+    Take("other.safetensors", "key"),
+)
+FORMS = (
+    *(change.text for change in _CHANGES),
+    Decision("", Action.CAST, DType.F16).text,
+    Decision("", Action.KEEP).text,
+    Decision("", Action.SKIP).text,
+)
+"""An example of everything that can be decided."""
+Effect = tuple[str, str, bool]
+"""What becomes of the row, how much would load then, and whether the row is no problem any more."""
+
+
+class DecisionSheet(QDialog):
+    """Edits the decisions about rows of the load diff; ``decided`` carries them."""
+
+    decided = Signal(object)
+
+    def __init__(
+        self, context: Context, document: Document, rows: Sequence[DiffRow], parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._document = document
+        self._keys = tuple(row.target_key or row.renamed_key or row.key for row in rows)
+        self._question = Latest(context.jobs, self)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(ASK_AFTER)
+        self._timer.timeout.connect(self.look)
+        self.setObjectName("decision")
+        self.setWindowTitle(tr("Decide on a tensor"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setMinimumWidth(600)
+        self._build(rows[0])
+
+    def _build(self, row: DiffRow) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(Space.XL, Space.L, Space.XL, Space.L)
+        column.setSpacing(Space.M)
+        more = len(self._keys) - 1
+        name = self._keys[0] if not more else f"{self._keys[0]} + {counted(more, 'tensor')}"
+        column.addWidget(label(name, font=text_font(Type.TITLE, bold=True), wrap=True))
+        if row.reason:
+            column.addWidget(label(row.reason, role="dim", wrap=True))
+        line = QHBoxLayout()
+        self.text = QLineEdit()
+        self.text.setObjectName("decision.text")
+        self.text.setAccessibleName(tr("The decision"))
+        self.text.setFont(mono_font())
+        self.text.setPlaceholderText(FORMS[0])
+        there = [d.text for d in self._document.recipe.decide if d.key == self._keys[0]]
+        self.text.setText("; ".join(there))
+        self.text.textEdited.connect(self._edited)
+        self.file = push_button(tr("From a file…"), "decision.file")
+        self.file.setToolTip(tr("Take the tensor of another file in its place"))
+        self.file.setEnabled(not more)
+        self.file.clicked.connect(self._ask_file)
+        line.addWidget(self.text, 1)
+        line.addWidget(self.file)
+        column.addLayout(line)
+        forms = tr("One of: {forms}; several with ; between them.", forms=" · ".join(FORMS))
+        column.addWidget(label(forms, role="dim", wrap=True))
+        self.effect = Facts(key_width=90)
+        column.addWidget(self.effect)
+        self.problem = label(role="error", wrap=True)
+        self.problem.setObjectName("decision.problem")
+        column.addWidget(self.problem)
+        foot = QHBoxLayout()
+        self.take = push_button(tr("Decide"), "decision.take", primary=True)
+        close = push_button(tr("Close"), "decision.close")
+        foot.addStretch(1)
+        foot.addWidget(close)
+        foot.addWidget(self.take)
+        close.clicked.connect(self.reject)
+        self.take.clicked.connect(self._take)
+        column.addLayout(foot)
+        self.take.setEnabled(False)
+
+    def decisions(self) -> tuple[Decision, ...]:
+        """What is written, for every tensor of the row. Raises RecipeError."""
+        parts = [part.strip() for part in self.text.text().split(";")]
+        return tuple(Decision.parse(key, part) for key in self._keys for part in parts if part)
+
+    def look(self) -> None:
+        """Work out what the decision would do, without taking it."""
+        self._timer.stop()
+        self.take.setEnabled(False)
+        self.effect.show_facts(())
+        document, key, derived = self._document, self._keys[0], self._context.derived
+        try:
+            decisions = self.decisions()
+            recipe = document.recipe.with_decision(*decisions)
+        except RudaError as error:
+            self._show_problem(str(error))
+            return
+        self._show_problem("")
+        if not decisions:
+            return
+
+        def work(monitor: Monitor) -> Effect:
+            report = derived.report(document.with_recipe(recipe), monitor=monitor)
+            found = next((r for r in report.rows if key in (r.target_key, r.renamed_key)), None)
+            headline = diff_headline(report)
+            if found is None:
+                return (tr("no row has this key any more"), headline, False)
+            return (_words(found), headline, found.status is not Status.ERROR)
+
+        def done(effect: Effect) -> None:
+            self.effect.show_facts(((tr("then"), effect[0]), (tr("with it"), effect[1])))
+            self.take.setEnabled(effect[2])
+
+        def failed(failure: JobFailure) -> None:
+            self._show_problem(failure.summary)
+
+        self._question.ask(tr("Trying a decision"), work, done, failed)
+
+    def _show_problem(self, sentence: str) -> None:
+        set_role(self.text, "invalid", bool(sentence))
+        self.problem.setText(sentence)
+        self.problem.setVisible(bool(sentence))
+
+    def _edited(self) -> None:
+        self.take.setEnabled(False)
+        self._timer.start()
+
+    def _ask_file(self) -> None:
+        found, _ = QFileDialog.getOpenFileName(
+            self, tr("Take the tensor from a file"), str(self._context.folder)
+        )
+        if found:
+            self.text.setText(f"take {shlex.join((found, self._keys[0]))}")
+            self.look()
+
+    def _take(self) -> None:
+        self.decided.emit(self.decisions())
+        self.accept()
+
+
+def _words(row: DiffRow) -> str:
+    """``Applied · slice 0 0:10 · [10, 4]``; the reason where it is refused."""
+    word = status_look(row.status).word
+    made = row.adapted
+    if made is None or row.status is Status.ERROR:
+        return f"{word} · {row.reason}" if row.reason else word
+    return " · ".join((word, *made.trail, shape_text(made.shape)))
