@@ -72,7 +72,7 @@ class MainWindow(QMainWindow):
         self.setWindowIcon(icon("logo"))
         self.setAcceptDrops(True)
         self.resize(1440, 900)
-        self.setMinimumSize(960, 600)
+        self.setMinimumSize(960, 520)  # a screen of 1920 × 1080 at 200 %
         self.book = ActionBook(self)
         self._workspaces: dict[str, Workspace] = {}
         self._inspectors: dict[str, QWidget] = {}

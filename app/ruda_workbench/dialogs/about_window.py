@@ -16,6 +16,7 @@ from ruda_workbench.widgets.buttons import push_button
 from ruda_workbench.widgets.data_table import DataTable
 from ruda_workbench.widgets.labels import label
 from ruda_workbench.widgets.logo import Logo
+from ruda_workbench.widgets.placing import room_for
 
 
 class AboutWindow(QDialog):
@@ -26,7 +27,7 @@ class AboutWindow(QDialog):
         self.setObjectName("about")
         self.setWindowTitle(tr("About Ruda"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(620, 640)
+        self.resize(room_for(parent, 620, 640))
         column = QVBoxLayout(self)
         column.setContentsMargins(Space.XL, Space.L, Space.XL, Space.L)
         column.setSpacing(Space.M)

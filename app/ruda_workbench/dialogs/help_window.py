@@ -22,6 +22,7 @@ from ruda_workbench.style_sheet import page_style
 from ruda_workbench.theme import colours, text_font
 from ruda_workbench.tokens import Space, Type
 from ruda_workbench.widgets.labels import label
+from ruda_workbench.widgets.placing import room_for
 
 LIST_WIDTH = 220
 LINE = 125
@@ -36,7 +37,7 @@ class HelpWindow(QDialog):
         self.setObjectName("help")
         self.setWindowTitle(tr("Guide"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(940, 720)
+        self.resize(room_for(parent, 940, 720))
         self._pages = guide_pages(language_in_use())
         row = QHBoxLayout(self)
         row.setContentsMargins(Space.L, Space.L, Space.L, Space.L)

@@ -15,6 +15,7 @@ from ruda_workbench.tokens import Space, Type
 from ruda_workbench.widgets.buttons import Segments, Switch, push_button
 from ruda_workbench.widgets.labels import hairline, label
 from ruda_workbench.widgets.number_field import NumberField
+from ruda_workbench.widgets.placing import room_for
 
 GROUPS = (("look", later("Look")), ("files", later("Files")), ("work", later("Work")))
 CHOICES = {
@@ -37,7 +38,7 @@ class SettingsWindow(QDialog):
         self.setObjectName("settings")
         self.setWindowTitle(tr("Settings"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(640, 720)
+        self.resize(room_for(parent, 640, 720))
         column = QVBoxLayout(self)
         column.setContentsMargins(Space.XL, Space.L, Space.XL, Space.L)
         column.setSpacing(Space.M)

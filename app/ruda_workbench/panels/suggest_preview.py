@@ -13,6 +13,7 @@ from ruda_workbench.widgets.banner import Banner
 from ruda_workbench.widgets.buttons import push_button
 from ruda_workbench.widgets.data_table import DataTable
 from ruda_workbench.widgets.labels import Facts, label
+from ruda_workbench.widgets.placing import room_for
 
 
 class SuggestPreviewWindow(QDialog):
@@ -26,7 +27,7 @@ class SuggestPreviewWindow(QDialog):
         self.setObjectName("suggestion")
         self.setWindowTitle(tr("Preview of a suggestion"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(720, 560)
+        self.resize(room_for(parent, 720, 560))
         column = QVBoxLayout(self)
         column.setContentsMargins(Space.XL, Space.L, Space.XL, Space.L)
         column.setSpacing(Space.M)

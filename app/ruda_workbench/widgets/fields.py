@@ -25,7 +25,7 @@ class FilterField(QLineEdit):
         self.setObjectName(name)
         self.setAccessibleName(placeholder)
         self.setPlaceholderText(placeholder)
-        self.setMinimumWidth(180)
+        self.setMinimumWidth(130)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 6, 0)
         row.setSpacing(4)
