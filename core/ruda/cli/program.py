@@ -67,7 +67,8 @@ class _LazyGroup(click.Group):
 @click.group(
     cls=_LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 fine, 1 findings or an incomplete load, 2 wrong usage or a refused file.",
+    epilog="Exit codes: 0 fine, 1 findings or an incomplete load, 2 wrong usage or a refused file, "
+    "130 stopped by Ctrl-C.",
 )
 @click.version_option(__version__, prog_name="ruda")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
