@@ -32,6 +32,7 @@ from ruda_workbench.widgets.banner import Banner
 from ruda_workbench.widgets.buttons import Segments, Switch, push_button
 from ruda_workbench.widgets.labels import Facts, label, set_role
 from ruda_workbench.widgets.painting import round_region
+from ruda_workbench.widgets.placing import room_for
 
 FORMATS = (
     ("safetensors", ".safetensors", "safetensors"),
@@ -44,6 +45,8 @@ SUFFIXES = {".pth": "pytorch", ".bin": "pytorch", ".ckpt": "pytorch", ".npy": "n
 """Further suffixes of the formats."""
 PARTS = ("file", "metadata", "shared", "notes")
 BODY_HEIGHT = 210
+REST_HEIGHT = 390
+"""What stands above and below the body."""
 
 
 class SaveSheet(QDialog):
@@ -150,7 +153,8 @@ class SaveSheet(QDialog):
         inner = QVBoxLayout(card)
         inner.setContentsMargins(Space.M, Space.M, Space.M, Space.M)
         self._pages = QStackedWidget()
-        self._pages.setFixedHeight(BODY_HEIGHT)
+        sheet = room_for(self.parentWidget(), 1, BODY_HEIGHT + REST_HEIGHT)
+        self._pages.setFixedHeight(sheet.height() - REST_HEIGHT)
         facts = QWidget()
         column = QVBoxLayout(facts)
         column.setContentsMargins(0, 0, 0, 0)

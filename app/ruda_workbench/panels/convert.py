@@ -130,6 +130,7 @@ class ConvertPanel(QWidget):
         self.keep.setObjectName("convert.keep")
         self.keep.setAccessibleName(tr("Kinds of module that keep their type"))
         self.keep.setToolTip(tr("Kinds of module that keep their type, with commas between them"))
+        self.keep.setMinimumWidth(100)
         self.keep.setMaximumWidth(240)
         self.keep.editingFinished.connect(self._changed)
         row.addWidget(self.keep, 1)
@@ -172,6 +173,7 @@ class ConvertPanel(QWidget):
         self.every.setEnabled(cast is not None and cast.to.label != "f32")
         if cast is not None and not self.keep.hasFocus():
             self.keep.setText(", ".join(sorted(cast.keep)))
+            self.keep.setCursorPosition(0)  # a narrow field shows the beginning
         if laid is None:
             return
         view = laid.view

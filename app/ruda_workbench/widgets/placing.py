@@ -10,6 +10,10 @@ TITLE_BAR = 40
 
 
 def room_for(parent: QWidget, width: int, height: int) -> QSize:
-    """This size, or as much of it as the screen of ``parent`` has room for."""
-    available = parent.screen().availableSize()
-    return QSize(width, height).boundedTo(QSize(available.width(), available.height() - TITLE_BAR))
+    """This size, or as much of it as the screen of ``parent`` has room for.
+
+    A parent that is larger than its screen, which there is without a display, counts as the screen.
+    """
+    screen = parent.screen().availableSize()
+    available = QSize(screen.width(), screen.height() - TITLE_BAR)
+    return QSize(width, height).boundedTo(available.expandedTo(parent.size()))

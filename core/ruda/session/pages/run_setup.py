@@ -10,6 +10,7 @@ from ruda.session.datasets import BatchChoice, OpenDataset
 from ruda.session.document import Document, TargetChoice
 from ruda.session.language import later, tr
 from ruda.session.pages.dataset import dataset_page
+from ruda.session.pages.reasons import banner_text
 from ruda.session.steps import steps_text
 from ruda.session.wording import count_text, keeping_text
 from ruda.store import Status
@@ -112,7 +113,7 @@ def _missing(
     if report is not None:
         refused = report.counts[Status.ERROR] or not report.coverage.tensors
         if refused:
-            return _sentence(report.banner or tr("nothing would be loaded")), Remedy.DIFF
+            return _sentence(banner_text(report) or tr("nothing would be loaded")), Remedy.DIFF
     if opened is None:
         return tr("A run needs data, and no dataset is open."), Remedy.DATASET
     if not len(opened.dataset):
