@@ -65,6 +65,7 @@ def open_document(
                     "Refused: {unsafe}. The tensors are read all the same.",
                     unsafe=listed(index.unsafe),
                 ),
+                (tr("Show"), partial(context.refused_wanted.emit, document.id)),
             )
         context.folder = path.parent
         if remember:

@@ -24,6 +24,7 @@ from ruda.session import (
     TensorTable,
     counted,
     later,
+    refused_page,
     size_text,
     steps_text,
     tr,
@@ -33,6 +34,7 @@ from ruda_workbench import operations, report_operations, save_operations
 from ruda_workbench import recipe_operations as edits
 from ruda_workbench.action_book import Action
 from ruda_workbench.context import Context
+from ruda_workbench.dialogs.refused_sheet import RefusedSheet
 from ruda_workbench.dialogs.save_sheet import SaveSheet
 from ruda_workbench.document_watch import DocumentWatch
 from ruda_workbench.panels.convert import ConvertPanel
@@ -140,6 +142,7 @@ class WeightsWorkspace(Workspace):
         self.watch.laid_anew.connect(self._laid)
         self.watch.viewed.connect(self._viewed)
         self.context.key_wanted.connect(self.reveal)
+        self.context.refused_wanted.connect(self.show_refused)
         self.context.changed.connect(self._changed)
 
     # The contract
@@ -272,6 +275,12 @@ class WeightsWorkspace(Workspace):
         """Copy the command that does the same."""
         if self.watch.document is not None:
             save_operations.copy_command(self.context, self.watch.document)
+
+    def show_refused(self, document_id: int) -> None:
+        """Show what the file of an open document asked for and did not get."""
+        found = [d for d in self.context.session.documents if d.id == document_id]
+        if found and found[0].index.unsafe:
+            RefusedSheet(found[0].name, refused_page(found[0]), self.window()).open()
 
     def ask_export(self) -> None:
         """Ask where the report of the load diff goes and write it."""
@@ -458,6 +467,17 @@ def _has_report(workspace: WeightsWorkspace) -> bool:
     return laid is not None and laid.report is not None
 
 
+def _has_refused(workspace: WeightsWorkspace) -> bool:
+    document = workspace.context.session.active
+    return document is not None and bool(document.index.unsafe)
+
+
+def _refused(workspace: WeightsWorkspace) -> None:
+    document = workspace.context.session.active
+    if document is not None:
+        workspace.show_refused(document.id)
+
+
 def _add_rule(workspace: WeightsWorkspace) -> None:
     workspace.show_view("diff")
     workspace.diff.rules.add_rule()
@@ -512,6 +532,15 @@ WeightsWorkspace.ACTIONS = (
         keys="Ctrl+Shift+E",
         available=_has_report,
         words=later("report html csv json markdown"),
+    ),
+    Action(
+        "weights.refused",
+        later("Show what the file asked for and did not get"),
+        _refused,
+        later("Weights"),
+        icon="warning",
+        available=_has_refused,
+        words=later("unsafe pickle code"),
     ),
     Action(
         "weights.add-rule",

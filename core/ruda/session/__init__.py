@@ -77,6 +77,7 @@ from ruda.session.pages.norms import NormBar, NormsView, norms_view
 from ruda.session.pages.planes import OTHERS, PlaneChoice, PlanePage, plane_page
 from ruda.session.pages.query import Query, QueryProblem
 from ruda.session.pages.reasons import banner_text, difference_text, reason_text
+from ruda.session.pages.refused import RefusedPage, refused_page
 from ruda.session.pages.rules import (
     ChangeLine,
     RuleDraft,
@@ -233,6 +234,7 @@ __all__ = [
     "Recent",
     "Recents",
     "RecipeFlags",
+    "RefusedPage",
     "Remedy",
     "RuleDraft",
     "RuleLine",
@@ -336,6 +338,7 @@ __all__ = [
     "reason_text",
     "recipe_of_state",
     "recipe_words",
+    "refused_page",
     "remove_recent",
     "resolve_target",
     "rule_from_keys",

@@ -1,0 +1,95 @@
+"""The story of a file that asks for code: it is refused, named, and the tensors are there."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtWidgets import QPushButton
+
+from ruda.store import TensorIndex, TensorSnapshot, save
+from ruda_workbench.dialogs.refused_sheet import RefusedSheet
+from ruda_workbench.main_window import MainWindow
+from ruda_workbench.workspaces.weights import WeightsWorkspace
+
+pytestmark = pytest.mark.gui
+
+
+class Marker:
+    """A class of somebody, which a file of weights may ask for."""
+
+
+class Harm:
+    """Unpickled by Python, it would make a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, (f"touch {self.path}",)
+
+
+def with_entry(folder: Path, value: object) -> Path:
+    """A PyTorch file of one tensor whose pickle has this value beside it."""
+    good, made = folder / "good.pt", folder / "asks.pt"
+    weight = TensorSnapshot.from_array("w", np.ones((2, 2), np.float32))
+    save(TensorIndex.of([weight], format="pytorch"), good)
+    call = pickle.dumps({"x": value}, protocol=2)
+    # The dictionary of the file is on the stack at its end: one more key and value are set in it.
+    entry = call[call.index(b"X\x01\x00\x00\x00x") : -2].rstrip(b"s")
+    with zipfile.ZipFile(good) as source, zipfile.ZipFile(made, "w") as out:
+        for info in source.infolist():
+            data = source.read(info)
+            more = info.filename.endswith("data.pkl")
+            out.writestr(info, data[:-1] + entry + b"s." if more else data)
+    return made
+
+
+def test_what_was_refused_is_listed_beside_what_was_read(
+    window: MainWindow, weights: WeightsWorkspace, settled: Callable[[], None], tmp_path: Path
+) -> None:
+    window.open_paths([with_entry(tmp_path, Marker())])
+    settled()
+    document = weights.watch.document
+    assert document is not None, [n.text for n in window.notices.notices]
+    np.testing.assert_array_equal(document.index["w"].read(), np.ones((2, 2)))
+    (text, show) = window.notices.notices[-1].buttons[0]
+    assert text == "Show"
+    show()
+    sheet = window.findChild(RefusedSheet)
+    assert sheet is not None
+    assert any(name.endswith("Marker") for name in sheet.page.names)
+    assert dict(sheet.page.facts)["read"] == "1 tensor, 16 B"
+    buttons = [each.objectName() for each in sheet.findChildren(QPushButton) if each.isVisible()]
+    assert buttons == ["refused.close"], "there is no way to run it"
+    sheet.accept()
+
+
+def test_a_file_that_asks_for_harm_is_not_opened_and_runs_nothing(
+    window: MainWindow, weights: WeightsWorkspace, settled: Callable[[], None], tmp_path: Path
+) -> None:
+    window.open_paths([with_entry(tmp_path, Harm(tmp_path / "harm"))])
+    settled()
+    assert weights.watch.document is None
+    notice = window.notices.notices[-1]
+    assert "system, which could run code; nothing was run" in notice.text
+    assert notice.buttons == ()
+    assert not (tmp_path / "harm").exists()
+
+
+def test_a_file_without_code_has_nothing_to_show(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    settled: Callable[[], None],
+    make_file: Callable[..., Path],
+) -> None:
+    window.open_paths([make_file({"w": (2,)})])
+    settled()
+    assert weights.watch.document is not None
+    weights.show_refused(weights.watch.document.id)
+    assert window.findChild(RefusedSheet) is None
