@@ -25,7 +25,7 @@ import numpy as np
 from ruda.store import TensorIndex, TensorSnapshot, open_store, save
 
 SAMPLE, SUGGESTION, COMPARE, MOON = (790, 474), (1060, 243), (32, 120), (30, 816)
-REST = 1.5
+REST = 3.0
 """Seconds after a gesture until its picture is taken."""
 
 
