@@ -94,10 +94,19 @@ def _gate(segments: list[str]) -> tuple[str, ...]:
 
 
 def _is_attention(head: str, groups: Groups) -> bool:
-    """True if four square matrices of one size are named as those of attention."""
-    shapes = set()
-    for name in _LINEARS:
-        weight = groups.get(f"{head}.{name}" if head else name, {}).get("weight")
-        shapes.add(None if weight is None else weight.shape)
-    shape = next(iter(shapes))
-    return len(shapes) == 1 and shape is not None and len(shape) == 2 and shape[0] == shape[1]
+    """True if four matrices are named as those of attention and have Ruda's sizes.
+
+    Keys and values may be made of another width than queries. What their matrices give then has
+    to be told by biases: without them, fewer heads for keys in PyTorch's layout look the same.
+    """
+    parts = [groups.get(f"{head}.{name}" if head else name, {}) for name in _LINEARS]
+    weights = [part["weight"].shape for part in parts if "weight" in part]
+    if len(weights) != len(parts) or any(len(shape) != 2 for shape in weights):
+        return False
+    query, *_, output = weights
+    if query != output or query[0] != query[1]:
+        return False
+    if len(set(weights)) == 1:
+        return True
+    biases = [part["bias"].shape for part in parts if "bias" in part]
+    return [shape[1] for shape in weights] == [query[0]] * 4 and biases == [query[:1]] * 4

@@ -369,7 +369,7 @@ class RudaToPyTorch(_LayoutAdapter):
 
     def results(self, key: str, containers: tuple[str, ...]) -> tuple[Piece, ...]:
         """The tensor of PyTorch's that a parameter of Ruda's goes into."""
-        return torch_pieces(key, containers, _TO_PYTORCH)[:1]
+        return torch_pieces(key, containers, _TO_PYTORCH)
 
     def reverse(self) -> PyTorchToRuda:
         """PyTorchToRuda."""

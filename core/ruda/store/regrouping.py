@@ -257,9 +257,30 @@ def _groups(
                 key=key,
             )
         ordered = tuple(members[block] for block in sorted(members))
+        apart = _apart(adapter, ordered)
+        if apart:
+            found |= apart
+            continue
         joining = Joining(
             key, (), ordered, ordered[0].trail, whole.axis, are_layers=whole.blocks == EACH
         )
         first = next(iter(members.values()))
         found |= {member.key: joining if member is first else None for member in ordered}
+    return found
+
+
+def _apart(adapter: ModuleAdapter, members: Sequence[TensorSnapshot]) -> dict[str, Joining | None]:
+    """Parts of unlike shapes each under its own name, where all have one; else nothing.
+
+    PyTorch keeps the projections of attention apart where keys or values have another width.
+    """
+    if len({member.shape for member in members}) == 1:
+        return {}
+    found: dict[str, Joining | None] = {}
+    for member in members:
+        pieces = results_of(adapter, member.key, member.containers)
+        own = next((p for p in pieces if p.blocks == 1 and not p.containers), None)
+        if own is None:
+            return {}
+        found[member.key] = Joining(own.key, (), (member,), member.trail, own.axis)
     return found

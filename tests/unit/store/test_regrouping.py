@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -410,6 +412,30 @@ def test_convert_refuses_to_drop_blocks_and_to_join_what_is_not_all_there() -> N
     kept = [s for key, s in collect(model).items() if not key.startswith("cell_gate")]
     with pytest.raises(AdapterError, match="only 3 of the 4 tensors that it is made of are there"):
         convert(TensorIndex.of(kept, format="module"), recipe=TO_PYTORCH, target=model)
+
+
+@pytest.mark.parametrize(("keys", "values"), [(5, 6), (4, 6), (5, 4)])
+def test_attention_over_other_widths_comes_back_without_a_target(keys: int, values: int) -> None:
+    source = index_of(
+        m__q_proj_weight=(4, 4),
+        m__k_proj_weight=(4, keys),
+        m__v_proj_weight=(4, values),
+        m__in_proj_bias=(12,),
+        m__out_proj__weight=(4, 4),
+        m__out_proj__bias=(4,),
+    )
+    native = convert(source, recipe=TO_RUDA)
+    assert native["m.key.weight"].shape == (keys, 4)
+    plain = [replace(native[key], containers=()) for key in native]
+    back = convert(TensorIndex.of(plain, format="memory"), recipe=TO_PYTORCH)
+    same(source.snapshots, back.snapshots)
+
+
+def test_linears_named_as_attention_over_other_widths_stay_linears() -> None:
+    """Without biases, fewer heads for keys in PyTorch's layout have the same shapes."""
+    shapes = {"query": (4, 4), "key": (2, 4), "value": (2, 4), "output": (4, 4)}
+    source = index_of(**{f"m__{name}__weight": shape for name, shape in shapes.items()})
+    assert set(convert(source, recipe=TO_PYTORCH)) == set(source)
 
 
 def test_what_is_left_out_is_not_divided() -> None:
