@@ -124,7 +124,7 @@ def llama(shapes: Shapes, config: Config) -> Sizes | None:
         "bias": int(f"{first}wq.bias" in shapes),
         "qk_norm": int(f"{first}q_norm.gamma" in shapes),
     }
-    _heads_of_llama(found, shapes.get(f"{first}q_norm.gamma", ()), query, key, config)
+    _heads_of_llama(found, _head_width(shapes, first), query, key, config)
     rope = config.get("rope_parameters")
     rope = rope if isinstance(rope, dict) else {}
     theta = config.get("rope_theta", rope.get("rope_theta"))
@@ -136,19 +136,23 @@ def llama(shapes: Shapes, config: Config) -> Sizes | None:
     return found
 
 
+def _head_width(shapes: Shapes, first: str) -> int:
+    """Size of one head where a tensor has it: a norm of heads, or a table of half its angles."""
+    norm = shapes.get(f"{first}q_norm.gamma", ())
+    if len(norm) == 1:
+        return norm[0]
+    angles = shapes.get("freq_cis_real", ()) or shapes.get("rope.freqs", ())
+    return 2 * angles[-1] if angles else 0
+
+
 def _heads_of_llama(
-    found: Sizes,
-    norm: tuple[int, ...],
-    query: tuple[int, ...],
-    key: tuple[int, ...],
-    config: Config,
+    found: Sizes, width: int, query: tuple[int, ...], key: tuple[int, ...], config: Config
 ) -> None:
-    """The heads: by the norm of one where there is one, else by the configuration."""
+    """The heads: by the size of one where a tensor has it, else by the configuration."""
     dim = found.shaped["dim"]
-    if norm and norm[0]:
-        width = norm[0]
+    if width and not query[1] % width and not key[1] % width:
         found.shaped |= {"heads": query[1] // width, "kv_heads": key[1] // width}
-        found.shaped["head_dim"] = 0 if width * found.shaped["heads"] == dim else width
+        found.shaped["head_dim"] = 0 if query[1] == dim else width
         return
     heads = config.get("num_attention_heads")
     found.take("heads", heads)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
+import struct
 
 import numpy as np
 import pytest
 
 from ruda.errors import RudaError
 from ruda.models import config_beside, get, proposals
-from ruda.store import CastPolicy, Recipe, collect, convert
+from ruda.store import CastPolicy, Recipe, collect, convert, open_store
+from ruda.store.formats.llama2c import LlamaSizes
 from ruda.store.index import TensorIndex
 from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import DType
@@ -239,3 +242,17 @@ def test_halves_are_recognised_with_the_cast_that_they_need() -> None:
     )
     (plain,) = proposals(file_of("hf-bert", "bert-base", sizes), BERT)
     assert plain.cast is None
+
+
+@pytest.mark.parametrize(("heads", "kv_heads"), [(2, 1), (4, 4), (8, 2)])
+def test_heads_of_llama2c_are_those_that_its_angles_tell(tmp_path, heads, kv_heads) -> None:
+    sizes = (32, 24, 2, heads, kv_heads, 12, 8)
+    shapes = LlamaSizes(*sizes, has_output=False).tensors()
+    count = sum(math.prod(shape) for shape in shapes.values())
+    file = tmp_path / "small.bin"
+    file.write_bytes(struct.pack("<7i", *sizes) + bytes(4 * count))
+    (found,) = proposals(open_store(file))
+    model = found.architecture.build(**found.settings)
+    containers = collect(model)["layers.0.attention.wq.weight"].containers
+    assert f"Struct:RotaryAttention({heads},{kv_heads})" in containers
+    assert not {"heads", "kv_heads"} & set(found.left)
