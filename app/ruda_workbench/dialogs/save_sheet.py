@@ -153,7 +153,7 @@ class SaveSheet(QDialog):
         inner = QVBoxLayout(card)
         inner.setContentsMargins(Space.M, Space.M, Space.M, Space.M)
         self._pages = QStackedWidget()
-        sheet = room_for(self.parentWidget(), 1, BODY_HEIGHT + REST_HEIGHT)
+        sheet = room_for(self.parentWidget() or self, 1, BODY_HEIGHT + REST_HEIGHT)
         self._pages.setFixedHeight(sheet.height() - REST_HEIGHT)
         facts = QWidget()
         column = QVBoxLayout(facts)
