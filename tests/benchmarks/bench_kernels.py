@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ruda import _kernels
-from ruda._kernels import layout, narrowing, order, statistics, variants
+from ruda._kernels import float8, layout, narrowing, order, statistics, variants
 
 try:
     import torch
@@ -54,6 +54,7 @@ class Case:
 
 def serve(modules: dict[str, ModuleType], threads: int) -> None:
     """Put one variant behind the gate."""
+    float8._float8 = modules["float8"]
     narrowing._half = modules["half"]
     statistics._moments = modules["moments"]
     statistics._histogram = modules["histogram"]
@@ -152,6 +153,47 @@ def widen_bf16(n: int) -> Case:
     )
 
 
+def narrow_float8(n: int, kind: Any, narrow: Callable[..., object], name: str) -> Case:
+    values = numbers(n)
+    out, theirs = np.empty(n, kind), np.empty(n, kind)
+    return Case(
+        f"f32 → {name}",
+        5 * n,
+        lambda: narrow(values, out),
+        {
+            # NumPy has no such float; its conversion is the loop that ml_dtypes registers.
+            "numpy": lambda: np.copyto(theirs, values, casting="unsafe"),
+            **torch_float8(name, values),
+        },
+        lambda: np.testing.assert_array_equal(out.view(np.uint8), theirs.view(np.uint8)),
+    )
+
+
+def widen_float8(n: int, kind: Any, widen: Callable[..., object], name: str) -> Case:
+    codes = numbers(n).astype(kind)
+    out, theirs = np.empty(n, "f4"), np.empty(n, "f4")
+    table = np.arange(256, dtype=np.uint8).view(kind).astype(np.float32)
+    return Case(
+        f"{name} → f32",
+        5 * n,
+        lambda: widen(codes, out),
+        {
+            "numpy": lambda: np.take(table, codes.view(np.uint8), out=theirs),
+            "ml_dtypes": lambda: np.copyto(theirs, codes),
+        },
+        lambda: np.testing.assert_array_equal(out, theirs),
+    )
+
+
+def torch_float8(name: str, values: NDArray[Any]) -> dict[str, Work]:
+    """torch's conversion of the values, where it is installed; it makes a new tensor."""
+    if torch is None:
+        return {}
+    kind = torch.float8_e4m3fn if "4m3" in name else torch.float8_e5m2
+    given = tensor(values)
+    return {"torch": lambda: given.to(kind)}
+
+
 def numpy_moments(values: NDArray[Any]) -> tuple[Any, ...]:
     return (
         values.min(),
@@ -234,6 +276,10 @@ CASES: dict[str, Callable[[int], Case]] = {
     "bf16": narrow_bf16,
     "from_f16": widen_f16,
     "from_bf16": widen_bf16,
+    "e4m3": lambda n: narrow_float8(n, float8.E4M3, _kernels.narrow_e4m3, "e4m3fn"),
+    "e5m2": lambda n: narrow_float8(n, float8.E5M2, _kernels.narrow_e5m2, "e5m2"),
+    "from_e4m3": lambda n: widen_float8(n, float8.E4M3, _kernels.widen_e4m3, "e4m3fn"),
+    "from_e5m2": lambda n: widen_float8(n, float8.E5M2, _kernels.widen_e5m2, "e5m2"),
     "moments": moments,
     "moments_f16": lambda n: moments(n, "f2"),
     "histogram": histogram,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from ruda._kernels import available_variants, layout, narrowing, order, statistics, variants
+from ruda._kernels import available_variants, float8, layout, narrowing, order, statistics, variants
 
 
 @pytest.fixture(params=available_variants())
 def variant(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Name of the variant that serves behind the gate for this test."""
     modules = variants.load(request.param)
+    monkeypatch.setattr(float8, "_float8", modules["float8"])
     monkeypatch.setattr(narrowing, "_half", modules["half"])
     monkeypatch.setattr(statistics, "_moments", modules["moments"])
     monkeypatch.setattr(statistics, "_histogram", modules["histogram"])

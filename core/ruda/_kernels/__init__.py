@@ -11,6 +11,7 @@ The compiled kernels release the GIL, so every function may be called from any t
 
 from __future__ import annotations
 
+from ruda._kernels.float8 import narrow_e4m3, narrow_e5m2, widen_e4m3, widen_e5m2
 from ruda._kernels.layout import transpose
 from ruda._kernels.narrowing import (
     NarrowCounts,
@@ -33,6 +34,8 @@ __all__ = [
     "histogram",
     "moments",
     "narrow_bf16",
+    "narrow_e4m3",
+    "narrow_e5m2",
     "narrow_f16",
     "set_thread_count",
     "shuffle_order",
@@ -40,5 +43,7 @@ __all__ = [
     "transpose",
     "variant",
     "widen_bf16",
+    "widen_e4m3",
+    "widen_e5m2",
     "widen_f16",
 ]

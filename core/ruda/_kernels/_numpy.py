@@ -6,6 +6,7 @@ Words are int32 or uint16 views of the values, made by the gate; results go into
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 
 from ruda._kernels.checks import Array
@@ -57,6 +58,31 @@ def widen_f16(halves: Array, out_words: Array, out_values: Array) -> None:
 def widen_bf16(halves: Array, out_words: Array) -> None:
     """bfloat16 words → float32 words."""
     np.left_shift(halves, 16, out=out_words, dtype=np.uint32)
+
+
+def narrow_e4m3(
+    words: Array, values: Array, out: Array, scratch_words: Array, scratch_values: Array
+) -> tuple[int, int, int]:
+    """float32 → float8_e4m3fn codes, and the losses; infinities become NaN, which is one."""
+    with np.errstate(all="ignore"):
+        out.view(ml_dtypes.float8_e4m3fn)[...] = values.astype(ml_dtypes.float8_e4m3fn)
+    # Too large are magnitudes above the middle between 448 and 480, and infinities; NaN is kept.
+    overflow, underflow, subnormal = _losses(words, 0x3A800000, 0x3C700000, 0x43E80001)
+    return overflow + int(np.count_nonzero((words & _MAGNITUDE) == _INFINITE)), underflow, subnormal
+
+
+def narrow_e5m2(
+    words: Array, values: Array, out: Array, scratch_words: Array, scratch_values: Array
+) -> tuple[int, int, int]:
+    """float32 → float8_e5m2 codes, and the losses."""
+    with np.errstate(all="ignore"):
+        out.view(ml_dtypes.float8_e5m2)[...] = values.astype(ml_dtypes.float8_e5m2)
+    return _losses(words, to_zero=0x37000000, to_normal=0x38600000, to_infinity=0x47700000)
+
+
+def widen_float8(codes: Array, table: Array, out: Array) -> None:
+    """The value that the table has for each code."""
+    np.take(table, codes, out=out)
 
 
 def moments_f32(words: Array, values: Array) -> tuple[int, int, float, float, int, int, int, int]:

@@ -53,7 +53,7 @@ def narrow_f16(values: Array, out: Array | None = None) -> tuple[Array, NarrowCo
     ``out`` is float16 or uint16 of the same shape; the result is its memory seen as float16.
     Raises DTypeError, ShapeError, LayoutError.
     """
-    return _narrow(_piece_to_f16, values, out, F16)
+    return narrowed(_piece_to_f16, values, out, F16, U16)
 
 
 def narrow_bf16(values: Array, out: Array | None = None) -> tuple[Array, NarrowCounts]:
@@ -62,7 +62,7 @@ def narrow_bf16(values: Array, out: Array | None = None) -> tuple[Array, NarrowC
     ``out`` is bfloat16 or uint16 of the same shape; the result is its memory seen as bfloat16.
     Raises DTypeError, ShapeError, LayoutError.
     """
-    return _narrow(_piece_to_bf16, values, out, BF16)
+    return narrowed(_piece_to_bf16, values, out, BF16, U16)
 
 
 def widen_f16(words: Array, out: Array | None = None) -> Array:
@@ -111,20 +111,22 @@ def _piece_to_bf16(values: Array, out: Array) -> tuple[int, int, int]:
     return counts
 
 
-def _narrow(
+def narrowed(
     narrow: Callable[[Array, Array], tuple[int, int, int]],
     values: Array,
     out: Array | None,
     kind: np.dtype[Any],
+    words: np.dtype[Any],
 ) -> tuple[Array, NarrowCounts]:
+    """``narrow`` over the pieces of float32 values, into words seen as ``kind``, and its counts."""
     given = take_array(values, "values", (F32,))
-    result = take_out(out, given.shape, (kind, U16), given)
-    source, target = take_flat(given), result.reshape(-1).view(U16)
+    result = take_out(out, given.shape, (kind, words), given)
+    source, target = take_flat(given), result.reshape(-1).view(words)
 
     def piece(cut: slice) -> tuple[int, int, int]:
         return narrow(take_plain(source[cut]), target[cut])
 
-    losses = in_pieces(piece, source.size, item_bytes=6)
+    losses = in_pieces(piece, source.size, item_bytes=4 + words.itemsize)
     if len(losses) == 1:
         counts = NarrowCounts(*losses[0])
     else:

@@ -17,7 +17,7 @@ from ruda.errors import SettingError
 
 VARIABLE = "RUDA_KERNELS"
 COMPILED = ("v4", "v3", "base")
-SUBJECTS = ("half", "histogram", "moments", "shuffle", "transpose")
+SUBJECTS = ("float8", "half", "histogram", "moments", "shuffle", "transpose")
 """The kernel files: one extension module per subject and variant, such as ``half_v3``."""
 
 # Feature names of NumPy's run-time dispatch table. AVX512_SKX is F+CD+VL+BW+DQ, the whole of v4.

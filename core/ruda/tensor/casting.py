@@ -20,6 +20,19 @@ from ruda.tensor.layout import widened
 
 Array = np.ndarray[Any, Any]
 
+_NARROW = {
+    DType.F16: _kernels.narrow_f16,
+    DType.BF16: _kernels.narrow_bf16,
+    DType.F8_E4M3FN: _kernels.narrow_e4m3,
+    DType.F8_E5M2: _kernels.narrow_e5m2,
+}
+_WIDEN = {
+    DType.F16: _kernels.widen_f16,
+    DType.BF16: _kernels.widen_bf16,
+    DType.F8_E4M3FN: _kernels.widen_e4m3,
+    DType.F8_E5M2: _kernels.widen_e5m2,
+}
+
 BLOCK_ELEMENTS = 1 << 20
 """Elements between two stop points."""
 
@@ -98,21 +111,13 @@ def _cast_block(values: Array, source: DType, target: DType, out: Array) -> Cast
         values = values != 0
     if target.is_integer:
         return _to_integer(values, target, out)
-    if target in (DType.F16, DType.BF16) and values.dtype == np.float32:
-        return _narrow(values, target, out)
-    if source in (DType.F16, DType.BF16) and target in (DType.F32, DType.FLEX32):
-        widen = _kernels.widen_f16 if source is DType.F16 else _kernels.widen_bf16
-        widen(values.view(np.uint16), out)
+    if target in _NARROW and values.dtype == np.float32:
+        _, lost = _NARROW[target](values, out)
+        return CastCounts(values.size, lost.overflow, lost.underflow, lost.subnormal)
+    if source in _WIDEN and target in (DType.F32, DType.FLEX32):
+        _WIDEN[source](values, out)
         return CastCounts(values.size, subnormal=_subnormals(out, target))
     return _to_float(values, target, out)
-
-
-def _narrow(values: Array, target: DType, out: Array) -> CastCounts:
-    if target is DType.F16:
-        _, lost = _kernels.narrow_f16(values, out)
-    else:
-        _, lost = _kernels.narrow_bf16(values, out)
-    return CastCounts(values.size, lost.overflow, lost.underflow, lost.subnormal)
 
 
 def _to_integer(values: Array, target: DType, out: Array) -> CastCounts:
