@@ -14,24 +14,29 @@ import json
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import ml_dtypes
+import kernel_cases_layers as layers
+import kernel_cases_values as values
 import numpy as np
-from numpy.typing import NDArray
+from kernel_case import Case, Work, torch
 
 from ruda import _kernels
-from ruda._kernels import float8, layout, narrowing, order, statistics, variants
+from ruda._kernels import (
+    activation,
+    comparing,
+    float8,
+    layout,
+    narrowing,
+    order,
+    quantize,
+    rows,
+    statistics,
+    variants,
+)
 
-try:
-    import torch
-except ImportError:
-    torch = None
-
-Work = Callable[[], object]
 SIZES = {"4K": 1 << 12, "1M": 1 << 20, "16M": 1 << 24}
 SHORTEST = 2e-4
 """Seconds that one turn lasts at least; fast work is repeated within it."""
@@ -41,19 +46,12 @@ ROUNDS = 5
 """Turns that everybody else has at least."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """One line: what is measured, how many bytes it moves, who takes part, and that it is right."""
-
-    name: str
-    moved: int
-    ours: Work
-    peers: dict[str, Work] = field(default_factory=dict)
-    check: Callable[[], None] = lambda: None
-
-
 def serve(modules: dict[str, ModuleType], threads: int) -> None:
     """Put one variant behind the gate."""
+    activation._activation = modules["activation"]
+    comparing._difference = modules["difference"]
+    quantize._quantize = modules["quantize"]
+    rows._rows = modules["rows"]
     float8._float8 = modules["float8"]
     narrowing._half = modules["half"]
     statistics._moments = modules["moments"]
@@ -63,228 +61,32 @@ def serve(modules: dict[str, ModuleType], threads: int) -> None:
     _kernels.set_thread_count(threads)
 
 
-def tensor(array: NDArray[Any]) -> Any:
-    """The torch tensor over the same memory."""
-    if array.dtype == narrowing.BF16:
-        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
-    return torch.from_numpy(array)
-
-
-def torch_peer(work: Callable[..., object], *arrays: NDArray[Any]) -> dict[str, Work]:
-    """The work on the arrays as tensors, where torch is installed."""
-    if torch is None:
-        return {}
-    tensors = [tensor(array) for array in arrays]
-    return {"torch": lambda: work(*tensors)}
-
-
-def torch_copy(target: Any, source: Any) -> None:
-    target.copy_(source)
-
-
-def numbers(n: int) -> NDArray[np.float32]:
-    return (np.random.default_rng(0).standard_normal(n) * 0.05).astype(np.float32)
-
-
-def narrow_f16(n: int) -> Case:
-    values, out, theirs = numbers(n), np.empty(n, np.float16), np.empty(n, np.float16)
-    return Case(
-        "f32 → f16",
-        6 * n,
-        lambda: _kernels.narrow_f16(values, out),
-        {
-            "numpy": lambda: np.copyto(theirs, values, casting="unsafe"),
-            **torch_peer(torch_copy, theirs, values),
-        },
-        lambda: np.testing.assert_array_equal(out, theirs),
-    )
-
-
-def bit_trick(values: NDArray[np.float32], out: NDArray[np.uint16]) -> None:
-    """bfloat16 as NumPy users write it: rounded to nearest even, without care for NaN."""
-    bits = values.view(np.uint32)
-    out[...] = (bits + (np.uint32(0x7FFF) + ((bits >> 16) & 1))) >> 16
-
-
-def narrow_bf16(n: int) -> Case:
-    values = numbers(n)
-    out, theirs = np.empty(n, ml_dtypes.bfloat16), np.empty(n, ml_dtypes.bfloat16)
-    return Case(
-        "f32 → bf16",
-        6 * n,
-        lambda: _kernels.narrow_bf16(values, out),
-        {
-            "numpy": lambda: bit_trick(values, theirs.view(np.uint16)),
-            "ml_dtypes": lambda: np.copyto(theirs, values, casting="unsafe"),
-            **torch_peer(torch_copy, theirs, values),
-        },
-        lambda: np.testing.assert_array_equal(out.view(np.uint16), theirs.view(np.uint16)),
-    )
-
-
-def widen_f16(n: int) -> Case:
-    halves, out, theirs = numbers(n).astype(np.float16), np.empty(n, "f4"), np.empty(n, "f4")
-    return Case(
-        "f16 → f32",
-        6 * n,
-        lambda: _kernels.widen_f16(halves, out),
-        {
-            "numpy": lambda: np.copyto(theirs, halves),
-            **torch_peer(torch_copy, theirs, halves),
-        },
-        lambda: np.testing.assert_array_equal(out, theirs),
-    )
-
-
-def widen_bf16(n: int) -> Case:
-    halves = numbers(n).astype(ml_dtypes.bfloat16)
-    out, theirs = np.empty(n, "f4"), np.empty(n, "f4")
-    words, wide = halves.view(np.uint16), theirs.view(np.uint32)
-    return Case(
-        "bf16 → f32",
-        6 * n,
-        lambda: _kernels.widen_bf16(halves, out),
-        {
-            "numpy": lambda: np.left_shift(words, 16, out=wide, dtype=np.uint32),
-            "ml_dtypes": lambda: np.copyto(theirs, halves),
-            **torch_peer(torch_copy, theirs, halves),
-        },
-        lambda: np.testing.assert_array_equal(out, theirs),
-    )
-
-
-def narrow_float8(n: int, kind: Any, narrow: Callable[..., object], name: str) -> Case:
-    values = numbers(n)
-    out, theirs = np.empty(n, kind), np.empty(n, kind)
-    return Case(
-        f"f32 → {name}",
-        5 * n,
-        lambda: narrow(values, out),
-        {
-            # NumPy has no such float; its conversion is the loop that ml_dtypes registers.
-            "numpy": lambda: np.copyto(theirs, values, casting="unsafe"),
-            **torch_float8(name, values),
-        },
-        lambda: np.testing.assert_array_equal(out.view(np.uint8), theirs.view(np.uint8)),
-    )
-
-
-def widen_float8(n: int, kind: Any, widen: Callable[..., object], name: str) -> Case:
-    codes = numbers(n).astype(kind)
-    out, theirs = np.empty(n, "f4"), np.empty(n, "f4")
-    table = np.arange(256, dtype=np.uint8).view(kind).astype(np.float32)
-    return Case(
-        f"{name} → f32",
-        5 * n,
-        lambda: widen(codes, out),
-        {
-            "numpy": lambda: np.take(table, codes.view(np.uint8), out=theirs),
-            "ml_dtypes": lambda: np.copyto(theirs, codes),
-        },
-        lambda: np.testing.assert_array_equal(out, theirs),
-    )
-
-
-def torch_float8(name: str, values: NDArray[Any]) -> dict[str, Work]:
-    """torch's conversion of the values, where it is installed; it makes a new tensor."""
-    if torch is None:
-        return {}
-    kind = torch.float8_e4m3fn if "4m3" in name else torch.float8_e5m2
-    given = tensor(values)
-    return {"torch": lambda: given.to(kind)}
-
-
-def numpy_moments(values: NDArray[Any]) -> tuple[Any, ...]:
-    return (
-        values.min(),
-        values.max(),
-        values.sum(dtype=np.float64),
-        np.square(values, dtype=np.float64).sum(),
-        np.count_nonzero(values),
-        np.isnan(values).sum(),
-        np.isposinf(values).sum(),
-        np.isneginf(values).sum(),
-    )
-
-
-def torch_moments(values: Any) -> tuple[Any, ...]:
-    return (
-        *values.aminmax(),
-        values.sum(dtype=torch.float64),
-        values.to(torch.float64).square().sum(),
-        values.count_nonzero(),
-        values.isnan().sum(),
-        values.isposinf().sum(),
-        values.isneginf().sum(),
-    )
-
-
-def moments(n: int, dtype: str = "f4") -> Case:
-    values = numbers(n).astype(dtype)
-    return Case(
-        f"moments of f{values.itemsize * 8}",
-        values.nbytes,
-        lambda: _kernels.moments(values),
-        {
-            "numpy": lambda: numpy_moments(values),
-            **torch_peer(torch_moments, values),
-        },
-    )
-
-
-def histogram(n: int) -> Case:
-    values = numbers(n)
-    return Case(
-        "histogram, 64 bins",
-        values.nbytes,
-        lambda: _kernels.histogram(values, -0.25, 0.25, 64),
-        {
-            "numpy": lambda: np.histogram(values, 64, (-0.25, 0.25)),
-            **torch_peer(lambda v: torch.histc(v, 64, -0.25, 0.25), values),
-        },
-    )
-
-
-def transpose(n: int) -> Case:
-    side = int(n**0.5)
-    values, out = numbers(n).reshape(side, side), np.empty((side, side), np.float32)
-    theirs = np.empty_like(out)
-    return Case(
-        "transposed copy, f32",
-        2 * values.nbytes,
-        lambda: _kernels.transpose(values, out),
-        {
-            "numpy": lambda: np.copyto(theirs, values.T),
-            **torch_peer(lambda t, v: t.copy_(v.t()), theirs, values),
-        },
-        lambda: np.testing.assert_array_equal(out, theirs),
-    )
-
-
-def shuffle(n: int) -> Case:
-    dice = np.random.default_rng(0)
-    return Case(
-        "shuffled order",
-        8 * n,
-        lambda: _kernels.shuffle_order(n, 7),
-        {"numpy": lambda: dice.permutation(n), **torch_peer(lambda: torch.randperm(n))},
-    )
-
-
 CASES: dict[str, Callable[[int], Case]] = {
-    "f16": narrow_f16,
-    "bf16": narrow_bf16,
-    "from_f16": widen_f16,
-    "from_bf16": widen_bf16,
-    "e4m3": lambda n: narrow_float8(n, float8.E4M3, _kernels.narrow_e4m3, "e4m3fn"),
-    "e5m2": lambda n: narrow_float8(n, float8.E5M2, _kernels.narrow_e5m2, "e5m2"),
-    "from_e4m3": lambda n: widen_float8(n, float8.E4M3, _kernels.widen_e4m3, "e4m3fn"),
-    "from_e5m2": lambda n: widen_float8(n, float8.E5M2, _kernels.widen_e5m2, "e5m2"),
-    "moments": moments,
-    "moments_f16": lambda n: moments(n, "f2"),
-    "histogram": histogram,
-    "transpose": transpose,
-    "shuffle": shuffle,
+    "f16": values.narrow_f16,
+    "bf16": values.narrow_bf16,
+    "from_f16": values.widen_f16,
+    "from_bf16": values.widen_bf16,
+    "e4m3": lambda n: values.narrow_float8(n, float8.E4M3, _kernels.narrow_e4m3, "e4m3fn"),
+    "e5m2": lambda n: values.narrow_float8(n, float8.E5M2, _kernels.narrow_e5m2, "e5m2"),
+    "from_e4m3": lambda n: values.widen_float8(n, float8.E4M3, _kernels.widen_e4m3, "e4m3fn"),
+    "from_e5m2": lambda n: values.widen_float8(n, float8.E5M2, _kernels.widen_e5m2, "e5m2"),
+    "moments": values.moments,
+    "moments_f16": lambda n: values.moments(n, "f2"),
+    "histogram": values.histogram,
+    "transpose": values.transpose,
+    "shuffle": values.shuffle,
+    "softmax": lambda n: layers.by_rows(n, "softmax", _kernels.softmax, layers.numpy_softmax),
+    "layer_norm": lambda n: layers.by_rows(n, "layer norm", _kernels.layer_norm, layers.numpy_norm),
+    "rms_norm": lambda n: layers.by_rows(n, "rms norm", _kernels.rms_norm, layers.numpy_rms),
+    "int8": layers.quantize_int8,
+    "from_int8": layers.dequantize_int8,
+    "q4_0": layers.unpack_q4_0,
+    "difference": layers.difference,
+    "gelu": lambda n: layers.activation_case(n, "gelu", _kernels.gelu, layers.numpy_gelu),
+    "gelu_tanh": lambda n: layers.activation_case(
+        n, "gelu, tanh", _kernels.gelu_tanh, layers.numpy_gelu_tanh
+    ),
+    "silu": lambda n: layers.activation_case(n, "silu", _kernels.silu, layers.numpy_silu),
 }
 
 

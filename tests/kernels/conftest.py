@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import pytest
 
-from ruda._kernels import available_variants, float8, layout, narrowing, order, statistics, variants
+from ruda._kernels import (
+    activation,
+    available_variants,
+    comparing,
+    float8,
+    layout,
+    narrowing,
+    order,
+    quantize,
+    rows,
+    statistics,
+    variants,
+)
 
 
 @pytest.fixture(params=available_variants())
 def variant(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Name of the variant that serves behind the gate for this test."""
     modules = variants.load(request.param)
+    monkeypatch.setattr(activation, "_activation", modules["activation"])
+    monkeypatch.setattr(comparing, "_difference", modules["difference"])
+    monkeypatch.setattr(quantize, "_quantize", modules["quantize"])
+    monkeypatch.setattr(rows, "_rows", modules["rows"])
     monkeypatch.setattr(float8, "_float8", modules["float8"])
     monkeypatch.setattr(narrowing, "_half", modules["half"])
     monkeypatch.setattr(statistics, "_moments", modules["moments"])

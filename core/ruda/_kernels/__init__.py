@@ -11,6 +11,16 @@ The compiled kernels release the GIL, so every function may be called from any t
 
 from __future__ import annotations
 
+from ruda._kernels.activation import (
+    bias_gelu,
+    bias_relu,
+    erf,
+    gelu,
+    gelu_tanh,
+    silu,
+    silu_times,
+)
+from ruda._kernels.comparing import Difference, difference
 from ruda._kernels.float8 import narrow_e4m3, narrow_e5m2, widen_e4m3, widen_e5m2
 from ruda._kernels.layout import transpose
 from ruda._kernels.narrowing import (
@@ -21,26 +31,53 @@ from ruda._kernels.narrowing import (
     widen_f16,
 )
 from ruda._kernels.order import shuffle_order
+from ruda._kernels.quantize import (
+    dequantize_int8,
+    largest_in_rows,
+    quantize_int8,
+    unpack_q4_0,
+    unpack_q8_0,
+)
+from ruda._kernels.rows import add_layer_norm, layer_norm, log_softmax, rms_norm, softmax
 from ruda._kernels.statistics import Moments, histogram, moments
 from ruda._kernels.threads import aside, set_thread_count, thread_count
 from ruda._kernels.variants import available_variants, describe, variant
 
 __all__ = [
+    "Difference",
     "Moments",
     "NarrowCounts",
+    "add_layer_norm",
     "aside",
     "available_variants",
+    "bias_gelu",
+    "bias_relu",
+    "dequantize_int8",
     "describe",
+    "difference",
+    "erf",
+    "gelu",
+    "gelu_tanh",
     "histogram",
+    "largest_in_rows",
+    "layer_norm",
+    "log_softmax",
     "moments",
     "narrow_bf16",
     "narrow_e4m3",
     "narrow_e5m2",
     "narrow_f16",
+    "quantize_int8",
+    "rms_norm",
     "set_thread_count",
     "shuffle_order",
+    "silu",
+    "silu_times",
+    "softmax",
     "thread_count",
     "transpose",
+    "unpack_q4_0",
+    "unpack_q8_0",
     "variant",
     "widen_bf16",
     "widen_e4m3",

@@ -19,6 +19,8 @@ def take_array(values: object, name: str, allowed: tuple[np.dtype[Any], ...] = (
 
     Raises DTypeError for anything else.
     """
+    if type(values) is np.ndarray and (not allowed or values.dtype in allowed):
+        return values  # the usual case: small arrays should not wait for the rest
     if not isinstance(values, np.ndarray):
         raise DTypeError(f"{name} is a {type(values).__name__}; expected a NumPy array")
     if allowed and values.dtype not in allowed and values.dtype.newbyteorder("=") not in allowed:
@@ -29,7 +31,7 @@ def take_array(values: object, name: str, allowed: tuple[np.dtype[Any], ...] = (
 
 def take_flat(values: Array) -> Array:
     """The items in row-major order, 1-D: a view where the memory allows, else a copy."""
-    return values.reshape(-1)
+    return values if values.ndim == 1 else values.reshape(-1)
 
 
 def is_plain(array: Array) -> bool:
@@ -61,17 +63,29 @@ def take_out(
     if array.shape != shape:
         raise ShapeError(f"out has shape {array.shape}; expected {shape}")
     flags = array.flags
-    if not array.dtype.isnative:
-        raise LayoutError(f"out has dtype {array.dtype.str} in foreign byte order; expected native")
-    if not flags.writeable:
-        raise LayoutError("out is read-only; pass an array that may be written")
-    if not flags.c_contiguous:
-        raise LayoutError(f"out has strides {array.strides}; expected a C-contiguous array")
-    if not flags.aligned:
-        raise LayoutError(
-            f"out starts at address {array.ctypes.data:#x}, which is not a multiple of "
-            f"{array.dtype.alignment}; pass an aligned array"
-        )
-    if any(np.may_share_memory(array, given) for given in inputs):
+    if not (flags.carray and array.dtype.isnative):
+        raise _unfit(array)
+    if any(_may_share(array, given) for given in inputs):
         raise LayoutError("out shares memory with the input; pass a separate array")
     return array
+
+
+def _may_share(array: Array, given: Array) -> bool:
+    if array is not given and array.flags.owndata and given.flags.owndata:
+        return False  # each has memory of its own; this is quicker than comparing bounds
+    return bool(np.may_share_memory(array, given))
+
+
+def _unfit(out: Array) -> LayoutError:
+    """What is wrong with an ``out`` that is not plain or cannot be written."""
+    flags = out.flags
+    if not out.dtype.isnative:
+        return LayoutError(f"out has dtype {out.dtype.str} in foreign byte order; expected native")
+    if not flags.writeable:
+        return LayoutError("out is read-only; pass an array that may be written")
+    if not flags.c_contiguous:
+        return LayoutError(f"out has strides {out.strides}; expected a C-contiguous array")
+    return LayoutError(
+        f"out starts at address {out.ctypes.data:#x}, which is not a multiple of "
+        f"{out.dtype.alignment}; pass an aligned array"
+    )

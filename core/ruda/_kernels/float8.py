@@ -8,8 +8,8 @@ import ml_dtypes
 import numpy as np
 
 from ruda._kernels.checks import Array, take_array, take_flat, take_out, take_plain
-from ruda._kernels.narrowing import F32, NarrowCounts, narrowed
-from ruda._kernels.threads import in_pieces
+from ruda._kernels.narrowing import F32, NarrowCounts, narrowed, scratch_of_thread
+from ruda._kernels.threads import in_pieces, is_one_piece
 from ruda._kernels.variants import kernel
 
 _float8 = kernel("float8")
@@ -17,11 +17,7 @@ _float8 = kernel("float8")
 E4M3 = np.dtype(ml_dtypes.float8_e4m3fn)
 E5M2 = np.dtype(ml_dtypes.float8_e5m2)
 U8 = np.dtype(np.uint8)
-_U32 = np.dtype(np.uint32)
 _I32 = np.dtype(np.int32)
-
-_SCRATCH = 1024
-"""Items of scratch: the BLOCK of the kernel."""
 
 
 def _table(kind: np.dtype[Any]) -> Array:
@@ -71,7 +67,10 @@ def widen_e5m2(codes: Array, out: Array | None = None) -> Array:
 def _widen(codes: Array, out: Array | None, kind: np.dtype[Any]) -> Array:
     given = take_array(codes, "codes", (kind, U8))
     result = take_out(out, given.shape, (F32,), given)
-    source, target, table = take_flat(given), result.reshape(-1), _TABLES[kind]
+    source, target, table = take_flat(given), take_flat(result), _TABLES[kind]
+    if is_one_piece(source.size, 5):
+        _float8.widen_float8(take_plain(source).view(U8), table, target)
+        return result
 
     def piece(cut: slice) -> None:
         _float8.widen_float8(take_plain(source[cut]).view(U8), table, target[cut])
@@ -81,16 +80,16 @@ def _widen(codes: Array, out: Array | None, kind: np.dtype[Any]) -> Array:
 
 
 def _piece_to_e4m3(values: Array, out: Array) -> tuple[int, int, int]:
-    scratch = np.empty(_SCRATCH, np.float32)
+    scratch, words = scratch_of_thread()
     counts: tuple[int, int, int] = _float8.narrow_e4m3(
-        values.view(_I32), values, out, scratch.view(_U32), scratch
+        values.view(_I32), values, out, words, scratch
     )
     return counts
 
 
 def _piece_to_e5m2(values: Array, out: Array) -> tuple[int, int, int]:
-    scratch = np.empty(_SCRATCH, np.float32)
+    scratch, words = scratch_of_thread()
     counts: tuple[int, int, int] = _float8.narrow_e5m2(
-        values.view(_I32), values, out, scratch.view(_U32), scratch
+        values.view(_I32), values, out, words, scratch
     )
     return counts

@@ -41,7 +41,8 @@ def transpose(values: Array, out: Array | None = None) -> Array:
     if given.ndim != 2:
         raise ShapeError(f"values has shape {given.shape}; expected two axes")
     rows, columns = given.shape
-    result = take_out(out, (columns, rows), (given.dtype.newbyteorder("="),), given)
+    kind = given.dtype if given.dtype.isnative else given.dtype.newbyteorder("=")
+    result = take_out(out, (columns, rows), (kind,), given)
     word = _WORDS.get(given.dtype.itemsize)
     if word is None or given.dtype.hasobject or not (is_plain(given) and _pays(given)):
         result[...] = given.T

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from ruda._kernels.checks import Array, take_array, take_flat, take_out, take_plain
-from ruda._kernels.threads import in_pieces
+from ruda._kernels.threads import in_pieces, is_one_piece
 from ruda._kernels.variants import kernel
 
 _half = kernel("half")
@@ -47,6 +48,9 @@ class NarrowCounts:
         )
 
 
+_NO_LOSSES = NarrowCounts()
+
+
 def narrow_f16(values: Array, out: Array | None = None) -> tuple[Array, NarrowCounts]:
     """float32 of any shape → float16 of that shape, rounded to nearest even; NaN stays NaN.
 
@@ -72,7 +76,10 @@ def widen_f16(words: Array, out: Array | None = None) -> Array:
     """
     given = take_array(words, "words", (F16, U16))
     result = take_out(out, given.shape, (F32,), given)
-    source, target = take_flat(given), result.reshape(-1)
+    source, target = take_flat(given), take_flat(result)
+    if is_one_piece(source.size, 6):
+        _half.widen_f16(take_plain(source).view(U16), target.view(_U32), target)
+        return result
 
     def piece(cut: slice) -> None:
         part = target[cut]
@@ -89,7 +96,10 @@ def widen_bf16(words: Array, out: Array | None = None) -> Array:
     """
     given = take_array(words, "words", (BF16, U16))
     result = take_out(out, given.shape, (F32,), given)
-    source, target = take_flat(given), result.reshape(-1).view(_U32)
+    source, target = take_flat(given), take_flat(result).view(_U32)
+    if is_one_piece(source.size, 6):
+        _half.widen_bf16(take_plain(source).view(U16), target)
+        return result
 
     def piece(cut: slice) -> None:
         _half.widen_bf16(take_plain(source[cut]).view(U16), target[cut])
@@ -98,17 +108,35 @@ def widen_bf16(words: Array, out: Array | None = None) -> Array:
     return result
 
 
+class _Scratch(threading.local):
+    """A float32 array and its uint32 words; making them takes longer than a small array does."""
+
+    def __init__(self) -> None:
+        self.values = np.empty(_SCRATCH, np.float32)
+        self.words = self.values.view(_U32)
+
+
+_scratch = _Scratch()
+
+
+def scratch_of_thread() -> tuple[Array, Array]:
+    """Scratch of this thread for a kernel that narrows: float32[1024], and its uint32 words."""
+    return _scratch.values, _scratch.words
+
+
 def _piece_to_f16(values: Array, out: Array) -> tuple[int, int, int]:
-    scratch = np.empty(_SCRATCH, np.float32)
-    counts: tuple[int, int, int] = _half.narrow_f16(
-        values.view(_I32), values, out, scratch.view(_U32), scratch
-    )
+    scratch, words = scratch_of_thread()
+    counts: tuple[int, int, int] = _half.narrow_f16(values.view(_I32), values, out, words, scratch)
     return counts
 
 
 def _piece_to_bf16(values: Array, out: Array) -> tuple[int, int, int]:
     counts: tuple[int, int, int] = _half.narrow_bf16(values.view(_I32), out)
     return counts
+
+
+def _counts(losses: tuple[int, int, int]) -> NarrowCounts:
+    return NarrowCounts(*losses) if any(losses) else _NO_LOSSES
 
 
 def narrowed(
@@ -121,14 +149,14 @@ def narrowed(
     """``narrow`` over the pieces of float32 values, into words seen as ``kind``, and its counts."""
     given = take_array(values, "values", (F32,))
     result = take_out(out, given.shape, (kind, words), given)
-    source, target = take_flat(given), result.reshape(-1).view(words)
+    source, target = take_flat(given), take_flat(result).view(words)
+    if is_one_piece(source.size, 4 + words.itemsize):
+        counts = _counts(narrow(take_plain(source), target))
+        return (result if result.dtype == kind else result.view(kind)), counts
 
     def piece(cut: slice) -> tuple[int, int, int]:
         return narrow(take_plain(source[cut]), target[cut])
 
     losses = in_pieces(piece, source.size, item_bytes=4 + words.itemsize)
-    if len(losses) == 1:
-        counts = NarrowCounts(*losses[0])
-    else:
-        counts = NarrowCounts(*(sum(each) for each in zip(*losses, strict=True)))
+    counts = NarrowCounts(*(sum(each) for each in zip(*losses, strict=True)))
     return (result if result.dtype == kind else result.view(kind)), counts

@@ -98,6 +98,11 @@ def aside(task: Callable[[], T]) -> Callable[[], T]:
     return lambda: result
 
 
+def is_one_piece(length: int, item_bytes: int) -> bool:
+    """Whether ``in_pieces`` would do it all in one call; a kernel may then be called at once."""
+    return 0 < length * item_bytes <= PIECE_BYTES
+
+
 def in_pieces(task: Callable[[slice], T], length: int, item_bytes: int) -> list[T]:
     """Results of ``task`` over consecutive slices that cover 0 … length, in order.
 

@@ -17,8 +17,22 @@ from ruda.errors import SettingError
 
 VARIABLE = "RUDA_KERNELS"
 COMPILED = ("v4", "v3", "base")
-SUBJECTS = ("float8", "half", "histogram", "moments", "shuffle", "transpose")
+SUBJECTS = (
+    "activation",
+    "difference",
+    "float8",
+    "half",
+    "histogram",
+    "moments",
+    "quantize",
+    "rows",
+    "shuffle",
+    "transpose",
+)
 """The kernel files: one extension module per subject and variant, such as ``half_v3``."""
+
+_TWINS = {s: f"_numpy_{s}" for s in ("activation", "difference", "quantize", "rows")}
+"""Where the twins of a subject are, if not in ``_numpy``."""
 
 # Feature names of NumPy's run-time dispatch table. AVX512_SKX is F+CD+VL+BW+DQ, the whole of v4.
 _V3_FEATURES = ("AVX2", "FMA3", "F16C")
@@ -83,9 +97,11 @@ def choose(forced: str) -> str:
 
 
 def load(name: str) -> dict[str, ModuleType]:
-    """The kernel modules of one variant, by subject; the twins are one module for all subjects."""
+    """The kernel modules of one variant, by subject."""
     if name == "numpy":
-        return dict.fromkeys(SUBJECTS, importlib.import_module("ruda._kernels._numpy"))
+        return {
+            s: importlib.import_module(f"ruda._kernels.{_TWINS.get(s, '_numpy')}") for s in SUBJECTS
+        }
     return {s: importlib.import_module(f"ruda._kernels.{s}_{name}") for s in SUBJECTS}
 
 

@@ -1,0 +1,82 @@
+# pythran export largest_in_rows(int32[:,:] order(C), int32[])
+# pythran export quantize_rows(float32[:,:] order(C), float32[], int8[:,:] order(C))
+# pythran export dequantize_rows(int8[:,:] order(C), float32[], float32[:,:] order(C))
+# pythran export unpack_q4_0(uint8[:,:] order(C), float32[], float32[:,:] order(C))
+# pythran export unpack_q8_0(int8[:,:] order(C), float32[], float32[:,:] order(C))
+"""Whole numbers of 8 and 4 bits with one scale for each row (a channel, or a block of a channel)."""
+
+import numpy as np
+
+
+def _largest(words):
+    top = np.int32(0)
+    for i in range(words.shape[0]):
+        top = max(top, words[i] & np.int32(0x7FFFFFFF))
+    return top
+
+
+def largest_in_rows(words, out):
+    """The greatest magnitude of each row, as a word; a NaN is greater than infinity."""
+    for row in range(words.shape[0]):
+        out[row] = _largest(words[row])
+
+
+def _quantize(values, scale, out):
+    for i in range(values.shape[0]):
+        share = np.float32(values[i] / scale)
+        share = np.float32(127) if share > np.float32(127) else share
+        share = np.float32(-127) if share < np.float32(-127) else share
+        # Adding 1.5 · 2²³ rounds to a whole number, to even in the middle.
+        whole = (share + np.float32(12582912.0)) - np.float32(12582912.0)
+        whole = np.float32(0) if whole != whole else whole
+        out[i] = np.int8(np.int32(whole))
+
+
+def _unheld(values):
+    """How many are NaN or infinite."""
+    count = np.int32(0)
+    for i in range(values.shape[0]):
+        # Infinity minus infinity is NaN, which is not equal to itself.
+        rest = values[i] - values[i]
+        count += np.int32(rest != rest)
+    return count
+
+
+def quantize_rows(values, scales, out):
+    lost = 0
+    for row in range(values.shape[0]):
+        _quantize(values[row], scales[row], out[row])
+        lost += _unheld(values[row])
+    return lost
+
+
+def _dequantize(codes, scale, out):
+    for i in range(codes.shape[0]):
+        out[i] = np.float32(np.int32(codes[i])) * scale
+
+
+def dequantize_rows(codes, scales, out):
+    for row in range(codes.shape[0]):
+        _dequantize(codes[row], scales[row], out[row])
+
+
+def unpack_q4_0(blocks, scales, out):
+    """16 bytes from the third on: values 0 to 15 in the low halves, 16 to 31 in the high ones."""
+    for row in range(blocks.shape[0]):
+        scale = scales[row]
+        line = blocks[row]
+        values = out[row]
+        for i in range(16):
+            values[i] = np.float32(np.int32(line[i + 2] & np.uint8(15)) - np.int32(8)) * scale
+        for i in range(16):
+            values[i + 16] = np.float32(np.int32(line[i + 2] >> np.uint8(4)) - np.int32(8)) * scale
+
+
+def unpack_q8_0(blocks, scales, out):
+    """32 whole numbers from the third byte on."""
+    for row in range(blocks.shape[0]):
+        scale = scales[row]
+        line = blocks[row]
+        values = out[row]
+        for i in range(32):
+            values[i] = np.float32(np.int32(line[i + 2])) * scale
