@@ -1,4 +1,4 @@
-# pythran export difference_f32(int32[], int32[], float32[], float32[], float, float, int, float64[], int64[])
+# pythran export difference_f32(int32[], int32[], float32[], float32[], float, float, int, float64[], int64[], int64[], float64[])
 """How far two runs of float32 lie apart, in one pass.
 
 A key counts the floats from zero: the magnitude, negative for negative numbers; both zeros are 0.
@@ -10,6 +10,23 @@ import numpy as np
 
 BLOCK = 2048
 INFINITE = 0x7F800000
+# Places in the counts …
+CHANGED = 0
+BEYOND = 1
+FINITE = 2
+UNPAIRED = 3
+STEPS = 4
+LEFT_NANS = 5
+RIGHT_NANS = 6
+LEFT_INFS = 7
+RIGHT_INFS = 8
+# … and in the sums.
+LONGEST = 0
+TOTAL = 1
+SQUARES = 2
+DOT = 3
+LEFT_SQUARES = 4
+RIGHT_SQUARES = 5
 
 
 def _greatest(words):
@@ -113,68 +130,48 @@ def _beyond(left_words, right_words, left, right, distances, relative, absolute,
     return count
 
 
-def _with_holes(left_words, right_words, left, right, relative, absolute, steps):
-    """All figures of a block that has NaN or infinities, one pair at a time."""
+def _finite_pair(a, b, x, y, relative, absolute, steps, counts, sums):
+    """One pair of finite values, a and b their words."""
+    left = np.float64(x)
+    right = np.float64(y)
+    distance = abs(left - right)
+    counts[FINITE] += 1
+    sums[LONGEST] = max(sums[LONGEST], distance)
+    sums[TOTAL] += distance
+    sums[SQUARES] += distance * distance
+    sums[DOT] += left * right
+    sums[LEFT_SQUARES] += left * left
+    sums[RIGHT_SQUARES] += right * right
+    first = np.int64(_key(a))
+    second = np.int64(_key(b))
+    gap = max(first, second) - min(first, second)
+    counts[STEPS] = max(counts[STEPS], gap)
+    if gap > 0:
+        counts[CHANGED] += 1
+        if not _passes(a, b, x, y, distance, relative, absolute, steps):
+            counts[BEYOND] += 1
+
+
+def _with_holes(left_words, right_words, left, right, relative, absolute, steps, counts, sums):
+    """A block that has NaN or infinities, one pair at a time."""
     infinite = np.int32(INFINITE)
-    changed = 0
-    beyond = 0
-    finite = 0
-    unpaired = 0
-    longest = 0.0
-    total = 0.0
-    squares = 0.0
-    dot = 0.0
-    left_squares = 0.0
-    right_squares = 0.0
-    top = 0
     for i in range(left.shape[0]):
-        a = left_words[i] & np.int32(0x7FFFFFFF)
-        b = right_words[i] & np.int32(0x7FFFFFFF)
-        if a < infinite and b < infinite:
-            x = np.float64(left[i])
-            y = np.float64(right[i])
-            distance = abs(x - y)
-            finite += 1
-            longest = max(longest, distance)
-            total += distance
-            squares += distance * distance
-            dot += x * y
-            left_squares += x * x
-            right_squares += y * y
-            first = np.int64(_key(left_words[i]))
-            second = np.int64(_key(right_words[i]))
-            gap = max(first, second) - min(first, second)
-            top = max(top, gap)
-            if gap > 0:
-                changed += 1
-                if not _passes(
-                    left_words[i],
-                    right_words[i],
-                    left[i],
-                    right[i],
-                    distance,
-                    relative,
-                    absolute,
-                    steps,
-                ):
-                    beyond += 1
-        elif not (left_words[i] == right_words[i] or (a > infinite and b > infinite)):
-            changed += 1
-            beyond += 1
-            unpaired += 1
-    return (
-        changed,
-        beyond,
-        finite,
-        unpaired,
-        longest,
-        total,
-        squares,
-        dot,
-        left_squares,
-        right_squares,
-        top,
-    )
+        a = left_words[i]
+        b = right_words[i]
+        size = a & np.int32(0x7FFFFFFF)
+        other = b & np.int32(0x7FFFFFFF)
+        if size < infinite and other < infinite:
+            _finite_pair(a, b, left[i], right[i], relative, absolute, steps, counts, sums)
+        elif not (a == b or (size > infinite and other > infinite)):
+            counts[CHANGED] += 1
+            counts[BEYOND] += 1
+            counts[UNPAIRED] += 1
+    nans, infinities = _holes(left_words)
+    counts[LEFT_NANS] += nans
+    counts[LEFT_INFS] += infinities
+    nans, infinities = _holes(right_words)
+    counts[RIGHT_NANS] += nans
+    counts[RIGHT_INFS] += infinities
 
 
 def _holes(words):
@@ -188,24 +185,46 @@ def _holes(words):
     return nans, infinities
 
 
+def _apart(a, b, x, y, relative, absolute, steps, scratch, scratch_words, counts, sums):
+    """A block of finite values of which some differ."""
+    n = x.shape[0]
+    counts[FINITE] += n
+    some, gap = _steps(a, b)
+    counts[CHANGED] += some
+    counts[STEPS] = max(counts[STEPS], np.int64(gap))
+    dot, left_squares, right_squares = _products(x, y)
+    sums[DOT] += dot
+    sums[LEFT_SQUARES] += left_squares
+    sums[RIGHT_SQUARES] += right_squares
+    distances = scratch[0:n]
+    _distances(x, y, distances)
+    total, squares = _distance_sums(distances)
+    sums[TOTAL] += total
+    sums[SQUARES] += squares
+    if some == np.int32(0):  # zeros of two signs
+        return
+    if steps > 0 or relative > 0.0 or absolute > 0.0:
+        counts[BEYOND] += _beyond(a, b, x, y, distances, relative, absolute, steps)
+    else:
+        counts[BEYOND] += some
+    # The greatest word belongs to the greatest distance; it is put back to be read as one.
+    scratch_words[0] = _longest(scratch_words[0:n])
+    sums[LONGEST] = max(sums[LONGEST], scratch[0])
+
+
 def difference_f32(
-    left_words, right_words, left, right, relative, absolute, steps, scratch, scratch_words
+    left_words,
+    right_words,
+    left,
+    right,
+    relative,
+    absolute,
+    steps,
+    scratch,
+    scratch_words,
+    counts,
+    sums,
 ):
-    changed = 0
-    beyond = 0
-    finite = 0
-    unpaired = 0
-    longest = 0.0
-    total = 0.0
-    squares = 0.0
-    dot = 0.0
-    left_squares = 0.0
-    right_squares = 0.0
-    top = 0
-    left_nans = 0
-    right_nans = 0
-    left_infinities = 0
-    right_infinities = 0
     n = left.shape[0]
     for at in range(0, n, BLOCK):
         end = min(at + BLOCK, n)
@@ -214,67 +233,12 @@ def difference_f32(
         x = left[at:end]
         y = right[at:end]
         if max(_greatest(a), _greatest(b)) >= np.int32(INFINITE):
-            found = _with_holes(a, b, x, y, relative, absolute, steps)
-            changed += found[0]
-            beyond += found[1]
-            finite += found[2]
-            unpaired += found[3]
-            longest = max(longest, found[4])
-            total += found[5]
-            squares += found[6]
-            dot += found[7]
-            left_squares += found[8]
-            right_squares += found[9]
-            top = max(top, np.int64(found[10]))
-            holes = _holes(a)
-            left_nans += holes[0]
-            left_infinities += holes[1]
-            holes = _holes(b)
-            right_nans += holes[0]
-            right_infinities += holes[1]
+            _with_holes(a, b, x, y, relative, absolute, steps, counts, sums)
         elif _differing(a, b) == np.int32(0):
-            finite += end - at
             size = _squares(x)
-            dot += size
-            left_squares += size
-            right_squares += size
+            counts[FINITE] += end - at
+            sums[DOT] += size
+            sums[LEFT_SQUARES] += size
+            sums[RIGHT_SQUARES] += size
         else:
-            finite += end - at
-            some, gap = _steps(a, b)
-            changed += some
-            top = max(top, np.int64(gap))
-            products = _products(x, y)
-            dot += products[0]
-            left_squares += products[1]
-            right_squares += products[2]
-            distances = scratch[0 : end - at]
-            _distances(x, y, distances)
-            sums = _distance_sums(distances)
-            total += sums[0]
-            squares += sums[1]
-            # The greatest word belongs to the greatest distance; it is put back to be read as one.
-            scratch_words[0] = _longest(scratch_words[0 : end - at])
-            if some > np.int32(0):
-                longest = max(longest, scratch[0])
-                if steps > 0 or relative > 0.0 or absolute > 0.0:
-                    _distances(x, y, distances)
-                    beyond += _beyond(a, b, x, y, distances, relative, absolute, steps)
-                else:
-                    beyond += some
-    return (
-        changed,
-        beyond,
-        finite,
-        unpaired,
-        longest,
-        total,
-        squares,
-        dot,
-        left_squares,
-        right_squares,
-        top,
-        left_nans,
-        right_nans,
-        left_infinities,
-        right_infinities,
-    )
+            _apart(a, b, x, y, relative, absolute, steps, scratch, scratch_words, counts, sums)

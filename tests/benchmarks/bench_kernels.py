@@ -26,6 +26,7 @@ from kernel_case import Case, Work, torch
 from ruda import _kernels
 from ruda._kernels import (
     activation,
+    batches,
     comparing,
     float8,
     layout,
@@ -35,6 +36,7 @@ from ruda._kernels import (
     rows,
     statistics,
     variants,
+    windows,
 )
 
 SIZES = {"4K": 1 << 12, "1M": 1 << 20, "16M": 1 << 24}
@@ -51,6 +53,8 @@ def serve(modules: dict[str, ModuleType], threads: int) -> None:
     activation._activation = modules["activation"]
     comparing._difference = modules["difference"]
     quantize._quantize = modules["quantize"]
+    batches._collate = modules["collate"]
+    windows._spatial = modules["spatial"]
     rows._rows = modules["rows"]
     float8._float8 = modules["float8"]
     narrowing._half = modules["half"]
@@ -82,6 +86,13 @@ CASES: dict[str, Callable[[int], Case]] = {
     "from_int8": layers.dequantize_int8,
     "q4_0": layers.unpack_q4_0,
     "difference": layers.difference,
+    "max_pool": layers.max_pool,
+    "average_pool": layers.average_pool,
+    "depthwise": layers.depthwise,
+    "scale_channels": layers.scale_channels,
+    "rotate_pairs": layers.rotate_pairs,
+    "collate_images": layers.collate_images,
+    "pad_rows": layers.pad_rows,
     "gelu": lambda n: layers.activation_case(n, "gelu", _kernels.gelu, layers.numpy_gelu),
     "gelu_tanh": lambda n: layers.activation_case(
         n, "gelu, tanh", _kernels.gelu_tanh, layers.numpy_gelu_tanh

@@ -186,3 +186,159 @@ def difference(n: int) -> Case:
             **torch_peer(torch_difference, left, right),
         },
     )
+
+
+def planes(n: int) -> NDArray[np.float32]:
+    """(1, channel, 32, 32)."""
+    return numbers(n).reshape(1, n // 1024, 32, 32)
+
+
+def torch_window(name: str) -> Callable[..., object]:
+    functional = None if torch is None else torch.nn.functional
+    return {
+        "max": lambda v: functional.max_pool2d(v, 2),
+        "average": lambda v: functional.avg_pool2d(v, 2),
+        "depthwise": lambda v, w: functional.conv2d(v, w, groups=w.shape[0]),
+    }[name]
+
+
+def max_pool(n: int) -> Case:
+    values = planes(n)
+    out, theirs = (np.empty((1, n // 1024, 16, 16), np.float32) for _ in range(2))
+    cells = values.reshape(1, n // 1024, 16, 2, 16, 2)
+    return Case(
+        "max pool, 2 × 2",
+        5 * n,
+        lambda: _kernels.max_pool(values, (2, 2), (2, 2), out=out),
+        {
+            "numpy": lambda: np.max(cells, axis=(3, 5), out=theirs),
+            **torch_peer(torch_window("max"), values),
+        },
+        lambda: np.testing.assert_array_equal(out, theirs),
+    )
+
+
+def average_pool(n: int) -> Case:
+    values = planes(n)
+    out, theirs = (np.empty((1, n // 1024, 16, 16), np.float32) for _ in range(2))
+    cells = values.reshape(1, n // 1024, 16, 2, 16, 2)
+    return Case(
+        "average pool, 2 × 2",
+        5 * n,
+        lambda: _kernels.average_pool(values, (2, 2), (2, 2), out=out),
+        {
+            "numpy": lambda: np.mean(cells, axis=(3, 5), out=theirs),
+            **torch_peer(torch_window("average"), values),
+        },
+        lambda: np.testing.assert_allclose(out, theirs, rtol=1e-4, atol=1e-6),
+    )
+
+
+def depthwise(n: int) -> Case:
+    values, channels = planes(n), n // 1024
+    weights = numbers(9 * channels).reshape(channels, 1, 3, 3)
+    taps = weights[:, 0]
+    out, theirs = (np.empty((1, channels, 30, 30), np.float32) for _ in range(2))
+
+    def in_numpy() -> None:
+        theirs[...] = 0
+        for row in range(3):
+            for column in range(3):
+                seen = values[:, :, row : row + 30, column : column + 30]
+                np.add(theirs, seen * taps[:, row, column, None, None], out=theirs)
+
+    return Case(
+        "depthwise 3 × 3",
+        8 * n,
+        lambda: _kernels.depthwise_3x3(values, taps, out=out),
+        {"numpy": in_numpy, **torch_peer(torch_window("depthwise"), values, weights)},
+        lambda: np.testing.assert_allclose(out, theirs, rtol=1e-4, atol=1e-6),
+    )
+
+
+def scale_channels(n: int) -> Case:
+    values, channels = planes(n), n // 1024
+    factors, shifts = numbers(channels), numbers(channels)
+    out, theirs = np.empty_like(values), np.empty_like(values)
+
+    def in_numpy() -> None:
+        np.multiply(values, factors[:, None, None], out=theirs)
+        np.add(theirs, shifts[:, None, None], out=theirs)
+        np.maximum(theirs, np.float32(0), out=theirs)
+
+    return Case(
+        "batch norm and relu",
+        8 * n,
+        lambda: _kernels.scale_channels(values, factors, shifts, relu=True, out=out),
+        {
+            "numpy": in_numpy,
+            **torch_peer(
+                lambda v, f, s: (v * f[:, None, None] + s[:, None, None]).relu_(),
+                values,
+                factors,
+                shifts,
+            ),
+        },
+        lambda: np.testing.assert_array_equal(out, theirs),
+    )
+
+
+def rotate_pairs(n: int) -> Case:
+    values = lines(n).reshape(-1, 8, WIDTH)
+    cos, sin = (lines(8 * WIDTH)[:, : WIDTH // 2].copy() for _ in range(2))
+    out, theirs = np.empty_like(values), np.empty_like(values)
+
+    def in_numpy() -> None:
+        even, odd = values[..., 0::2], values[..., 1::2]
+        theirs[..., 0::2] = even * cos - odd * sin
+        theirs[..., 1::2] = even * sin + odd * cos
+
+    return Case(
+        "rotated pairs",
+        8 * n,
+        lambda: _kernels.rotate_pairs(values, cos, sin, out),
+        {"numpy": in_numpy},
+        lambda: np.testing.assert_array_equal(out, theirs),
+    )
+
+
+def collate_images(n: int) -> Case:
+    """Images of 32 × 32 pixels with three channels."""
+    count = max(1, n // 3072)
+    images = np.random.default_rng(0).integers(0, 256, (count, 32, 32, 3), np.uint8)
+    mean, std = (0.5, 0.4, 0.3), (0.2, 0.3, 0.4)
+    out, theirs = (np.empty((count, 3, 32, 32), np.float32) for _ in range(2))
+    centre = np.array(mean, np.float32)
+    spread = np.array(std, np.float32)
+
+    def in_numpy() -> None:
+        theirs[...] = ((images / np.float32(255) - centre) / spread).transpose(0, 3, 1, 2)
+
+    return Case(
+        "images → planes",
+        5 * images.size,
+        lambda: _kernels.collate_images(images, (32, 32), mean=mean, std=std, out=out),
+        {"numpy": in_numpy},
+        lambda: np.testing.assert_allclose(out, theirs, rtol=1e-4, atol=1e-5),
+    )
+
+
+def pad_rows(n: int) -> Case:
+    """Rows of about 128 whole numbers of 64 bits."""
+    rng = np.random.default_rng(0)
+    rows = [np.arange(size) for size in rng.integers(64, 193, n // 128)]
+    longest = max(row.size for row in rows)
+    out, theirs = (np.empty((len(rows), longest), np.int64) for _ in range(2))
+
+    def in_numpy() -> None:
+        theirs[...] = 0
+        for line, row in zip(theirs, rows, strict=True):
+            line[: row.size] = row
+
+    return Case(
+        "padded rows",
+        16 * n,
+        lambda: _kernels.pad_rows(rows, out=out),
+        {"numpy": in_numpy},
+        lambda: np.testing.assert_array_equal(out, theirs),
+    )

@@ -7,6 +7,7 @@ import pytest
 from ruda._kernels import (
     activation,
     available_variants,
+    batches,
     comparing,
     float8,
     layout,
@@ -16,6 +17,7 @@ from ruda._kernels import (
     rows,
     statistics,
     variants,
+    windows,
 )
 
 
@@ -26,6 +28,8 @@ def variant(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(activation, "_activation", modules["activation"])
     monkeypatch.setattr(comparing, "_difference", modules["difference"])
     monkeypatch.setattr(quantize, "_quantize", modules["quantize"])
+    monkeypatch.setattr(batches, "_collate", modules["collate"])
+    monkeypatch.setattr(windows, "_spatial", modules["spatial"])
     monkeypatch.setattr(rows, "_rows", modules["rows"])
     monkeypatch.setattr(float8, "_float8", modules["float8"])
     monkeypatch.setattr(narrowing, "_half", modules["half"])

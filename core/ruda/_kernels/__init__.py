@@ -20,6 +20,7 @@ from ruda._kernels.activation import (
     silu,
     silu_times,
 )
+from ruda._kernels.batches import collate_images, pad_rows
 from ruda._kernels.comparing import Difference, difference
 from ruda._kernels.float8 import narrow_e4m3, narrow_e5m2, widen_e4m3, widen_e5m2
 from ruda._kernels.layout import transpose
@@ -42,6 +43,13 @@ from ruda._kernels.rows import add_layer_norm, layer_norm, log_softmax, rms_norm
 from ruda._kernels.statistics import Moments, histogram, moments
 from ruda._kernels.threads import aside, set_thread_count, thread_count
 from ruda._kernels.variants import available_variants, describe, variant
+from ruda._kernels.windows import (
+    average_pool,
+    depthwise_3x3,
+    max_pool,
+    rotate_pairs,
+    scale_channels,
+)
 
 __all__ = [
     "Difference",
@@ -50,8 +58,11 @@ __all__ = [
     "add_layer_norm",
     "aside",
     "available_variants",
+    "average_pool",
     "bias_gelu",
     "bias_relu",
+    "collate_images",
+    "depthwise_3x3",
     "dequantize_int8",
     "describe",
     "difference",
@@ -62,13 +73,17 @@ __all__ = [
     "largest_in_rows",
     "layer_norm",
     "log_softmax",
+    "max_pool",
     "moments",
     "narrow_bf16",
     "narrow_e4m3",
     "narrow_e5m2",
     "narrow_f16",
+    "pad_rows",
     "quantize_int8",
     "rms_norm",
+    "rotate_pairs",
+    "scale_channels",
     "set_thread_count",
     "shuffle_order",
     "silu",

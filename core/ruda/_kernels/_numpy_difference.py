@@ -6,24 +6,6 @@ import numpy as np
 
 from ruda._kernels.checks import Array
 
-Figures = tuple[
-    int,
-    int,
-    int,
-    int,
-    float,
-    float,
-    float,
-    float,
-    float,
-    float,
-    int,
-    int,
-    int,
-    int,
-    int,
-]
-
 
 def _keys(words: Array) -> Array:
     """Floats counted from zero, negative ones downwards; both zeros are 0."""
@@ -41,8 +23,10 @@ def difference_f32(
     steps: int,
     scratch: Array,
     scratch_words: Array,
-) -> Figures:
-    """The figures of ``Difference`` in its order; the scratch is for the compiled kernel only."""
+    counts: Array,
+    sums: Array,
+) -> None:
+    """Counts and sums as the kernel orders them; the scratch is for the compiled one only."""
     with np.errstate(all="ignore"):
         nans, infs = (np.isnan(left), np.isnan(right)), (np.isinf(left), np.isinf(right))
         held = ~(nans[0] | nans[1] | infs[0] | infs[1])
@@ -53,20 +37,9 @@ def difference_f32(
         apart = np.where(held, np.abs(_keys(left_words) - _keys(right_words)), 0)
         allowed = np.maximum(absolute, relative * np.maximum(np.abs(x), np.abs(y)))
         passed = same | (held & ((apart <= steps) | (distance < allowed)))
-    return (
-        int(np.count_nonzero(~same)),
-        int(np.count_nonzero(~passed)),
-        int(np.count_nonzero(held)),
-        int(np.count_nonzero(~held & ~same)),
-        float(distance.max(initial=0.0)),
-        float(distance.sum()),
-        float(np.square(distance).sum()),
-        float((x * y).sum()),
-        float(np.square(x).sum()),
-        float(np.square(y).sum()),
-        int(apart.max(initial=0)),
-        int(np.count_nonzero(nans[0])),
-        int(np.count_nonzero(nans[1])),
-        int(np.count_nonzero(infs[0])),
-        int(np.count_nonzero(infs[1])),
-    )
+    whole = (~same, ~passed, held, ~held & ~same)
+    counts[:4] = [np.count_nonzero(found) for found in whole]
+    counts[4] = apart.max(initial=0)
+    counts[5:] = [np.count_nonzero(found) for found in (*nans, *infs)]
+    sums[0] = distance.max(initial=0.0)
+    sums[1:] = [found.sum() for found in (distance, distance * distance, x * y, x * x, y * y)]

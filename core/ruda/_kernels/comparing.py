@@ -87,8 +87,8 @@ def difference(
 
     def piece(cut: slice) -> Difference:
         x, y = take_plain(a[cut]), take_plain(b[cut])
-        scratch = np.empty(_BLOCK, np.float64)
-        figures = _difference.difference_f32(
+        scratch, counts, sums = np.empty(_BLOCK), np.zeros(9, np.int64), np.zeros(6)
+        _difference.difference_f32(
             x.view(np.int32),
             y.view(np.int32),
             x,
@@ -98,8 +98,11 @@ def difference(
             int(steps),
             scratch,
             scratch.view(np.int64),
+            counts,
+            sums,
         )
-        return Difference(*figures)
+        whole = counts.tolist()
+        return Difference(*whole[:4], *sums.tolist(), *whole[4:])
 
     parts = in_pieces(piece, a.size, item_bytes=8)
     return sum(parts[1:], parts[0]) if parts else Difference()

@@ -19,6 +19,7 @@ VARIABLE = "RUDA_KERNELS"
 COMPILED = ("v4", "v3", "base")
 SUBJECTS = (
     "activation",
+    "collate",
     "difference",
     "float8",
     "half",
@@ -27,11 +28,14 @@ SUBJECTS = (
     "quantize",
     "rows",
     "shuffle",
+    "spatial",
     "transpose",
 )
 """The kernel files: one extension module per subject and variant, such as ``half_v3``."""
 
-_TWINS = {s: f"_numpy_{s}" for s in ("activation", "difference", "quantize", "rows")}
+_TWINS = {
+    s: f"_numpy_{s}" for s in ("activation", "collate", "difference", "quantize", "rows", "spatial")
+}
 """Where the twins of a subject are, if not in ``_numpy``."""
 
 # Feature names of NumPy's run-time dispatch table. AVX512_SKX is F+CD+VL+BW+DQ, the whole of v4.
