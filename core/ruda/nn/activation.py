@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ruda import _kernels
 from ruda.errors import SettingError
 from ruda.nn.init import Constant
 from ruda.nn.module import Module
@@ -39,8 +40,10 @@ class Silu(Module):
     """x / (1 + exp(-x)), which is called swish as well."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Any shape. Raises DTypeError unless the input is a float."""
+        """Any shape, f32 within 4 ulp. Raises DTypeError unless the input is a float."""
         given = working_input(self, x)
+        if given.dtype == np.float32:
+            return Tensor(_kernels.silu(given))
         with np.errstate(all="ignore"):
             # -Inf / Inf would be NaN; the limit is 0.
             value = given / (1 + np.exp(-given))
@@ -57,7 +60,10 @@ class Gelu(Module):
         self._approximate = approximate
 
     def forward(self, x: Tensor) -> Tensor:
-        """Any shape. Raises DTypeError unless the input is a float."""
+        """Any shape, f32 within 10 ulp. Raises DTypeError unless the input is a float.
+
+        With ``approximate`` small results are less exact: at -3 within 20 ulp, at -9 within 200.
+        """
         given = Tensor(working_input(self, x))
         return given.gelu_approximate() if self._approximate else given.gelu()
 

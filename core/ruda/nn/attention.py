@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ruda import _kernels
 from ruda.errors import ModelError, SettingError
 from ruda.nn.init import DEFAULT, Initializer, derive_seed
 from ruda.nn.linear import Linear
@@ -134,6 +135,8 @@ class MultiHeadAttentionConfig:
 
 def softmax(scores: Array, *, quiet: bool = False) -> Array:
     """exp(x) / Σ exp(x) along the last axis; with ``quiet`` the sum has one more, exp(0)."""
+    if scores.dtype == np.float32 and not quiet:
+        return _kernels.softmax(scores)
     top = scores.max(axis=-1, keepdims=True)
     if quiet:
         top = np.maximum(top, top.dtype.type(0))

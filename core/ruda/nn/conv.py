@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from ruda import _kernels
 from ruda.errors import SettingError
 from ruda.nn.init import DEFAULT, Fans, Initializer, derive_seed
 from ruda.nn.module import Module
@@ -335,6 +336,12 @@ def _convolve(
     x: Array, weight: Array, bias: Array | None, window: Window2d, groups: int, out: Array
 ) -> None:
     """Fill ``out`` block by block; the unfolded windows of a block take about COLUMN_BYTES."""
+    if x.dtype == np.float32 and weight.shape == (groups, 1, 3, 3) and window.dilation == (1, 1):
+        for image in range(len(x)):
+            padded = window.pad(x[image : image + 1], 0.0)
+            taps, found = weight[:, 0], out[image : image + 1]
+            _kernels.depthwise_3x3(padded, taps, bias, stride=window.stride, out=found)
+        return
     filters = weight.reshape(groups, weight.shape[0] // groups, -1)
     batch, channels, rows, columns = out.shape
     per_row = groups * filters.shape[2] * columns * x.itemsize

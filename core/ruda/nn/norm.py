@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ruda import _kernels
 from ruda.errors import ModelError, SettingError
 from ruda.nn.init import Constant
 from ruda.nn.module import Module
@@ -53,6 +54,9 @@ class BatchNorm(Module):
         with np.errstate(all="ignore"):  # a negative variance gives NaN, as it should
             scale = gamma / np.sqrt(variance.astype(np.float64) + self.epsilon)
             shift = beta - mean * scale
+            if given.dtype == np.float32:
+                factors, shifts = scale.astype(np.float32), shift.astype(np.float32)
+                return Tensor(_kernels.scale_channels(given, factors, shifts))
             along = (features, *(1,) * (x.rank - 2))
             result = given * scale.astype(given.dtype).reshape(along)
             result += shift.astype(given.dtype).reshape(along)
@@ -87,6 +91,8 @@ class LayerNorm(Module):
         if not x.rank or x.shape[-1] != width:
             raise self.shape_error(f"[…, {width}]", x.shape)
         given, gamma, *beta = working_values(self, working_input(self, x), self.gamma, self.beta)
+        if given.dtype == np.float32:
+            return Tensor(_kernels.layer_norm(given, gamma, *beta, epsilon=self.epsilon))
         with np.errstate(all="ignore"):  # NaN and Inf in weights or input are results, not news
             result = _standardised(given, self.epsilon)
             result *= gamma
@@ -152,6 +158,8 @@ class RmsNorm(Module):
         if not x.rank or x.shape[-1] != width:
             raise self.shape_error(f"[…, {width}]", x.shape)
         given, gamma = working_values(self, working_input(self, x), self.gamma)
+        if given.dtype == np.float32:
+            return Tensor(_kernels.rms_norm(given, gamma, epsilon=self.epsilon))
         with np.errstate(all="ignore"):  # NaN and Inf in weights or input are results, not news
             squares = np.mean(np.square(given), axis=-1, keepdims=True, dtype=np.float64)
             result = given * (1.0 / np.sqrt(squares + self.epsilon)).astype(given.dtype)
@@ -222,6 +230,8 @@ def _check(name: str, features: int, epsilon: float) -> None:
 
 def _standardised(x: Array, epsilon: float) -> Array:
     """Mean 0 and (biased) variance 1 along the last axis; sums are taken in f64."""
+    if x.dtype == np.float32:
+        return _kernels.layer_norm(x, epsilon=epsilon)
     mean = np.mean(x, axis=-1, keepdims=True, dtype=np.float64)
     result: Array = x - mean.astype(x.dtype)
     variance = np.mean(np.square(result), axis=-1, keepdims=True, dtype=np.float64)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ruda import _kernels
 from ruda.errors import SettingError
 from ruda.nn.module import Module
 from ruda.nn.precision import working_input
@@ -49,6 +50,11 @@ class MaxPool2d(Module):
                 x.shape,
             )
         padded = self._window.pad(working_input(self, x), -np.inf)
+        if padded.dtype == np.float32:
+            window = self._window
+            return Tensor(
+                _kernels.max_pool(padded, window.kernel, window.stride, dilation=window.dilation)
+            )
         result = None
         for row in range(self._window.kernel[0]):
             for column in range(self._window.kernel[1]):

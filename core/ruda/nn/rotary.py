@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ruda import _kernels
 from ruda.errors import SettingError
 from ruda.nn.attention import softmax
 from ruda.nn.init import DEFAULT, Initializer, derive_seed
@@ -49,6 +50,8 @@ class RotaryEncoding(Module):
         positions = np.arange(start, start + x.shape[-2], dtype=np.float64)
         angles = np.outer(positions, self._theta ** (-half / self._width))
         cos, sin = np.cos(angles).astype(x.dtype), np.sin(angles).astype(x.dtype)
+        if x.dtype == np.float32:
+            return _kernels.rotate_pairs(x, cos, sin)
         even, odd = x[..., 0::2], x[..., 1::2]
         result: Array = np.empty_like(x)
         result[..., 0::2] = even * cos - odd * sin

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ruda import _kernels
 from ruda.errors import AdapterError
 from ruda.store.piecewise import Array, source_blocks
 from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource
@@ -59,24 +60,35 @@ class ChannelScales:
     def _search(self) -> Array:
         largest = np.zeros(self.channels, np.float32)
         for at, values in self.values():
-            size = np.abs(values)
-            if not np.isfinite(size).all():
-                raise AdapterError("holds NaN or infinite values, which int8 cannot", key=self.key)
-            for first, channel in self.pieces(at, values.size):
-                part = size[first : first + self.width - (at + first) % self.width]
-                largest[channel] = max(largest[channel], part.max(initial=0.0))
+            for rows, channels in rows_of(values, at, self.width):
+                found = _kernels.largest_in_rows(rows)
+                if not np.isfinite(found).all():
+                    raise AdapterError(
+                        "holds NaN or infinite values, which int8 cannot", key=self.key
+                    )
+                np.maximum(largest[channels], found, out=largest[channels])
         scales = largest / np.float32(LARGEST)
         # A channel so small that its scale would vanish keeps the smallest scale there is.
         tiny = np.float32(np.finfo(np.float32).tiny)
         scales = np.where(largest == 0, np.float32(1), np.maximum(scales, tiny))
         return scales.astype("<f4")
 
-    def pieces(self, at: int, size: int) -> Iterator[tuple[int, int]]:
-        """Where in a run every channel begins, and which it is."""
-        first = 0
-        while first < size:
-            yield first, (at + first) // self.width
-            first += self.width - (at + first) % self.width
+
+def rows_of(run: Array, at: int, width: int) -> Iterator[tuple[Array, slice]]:
+    """A run of values as rows (channels, columns) without a copy, and which channels they are.
+
+    ``at`` is the place of the first value. At most three: the rest of a channel that began
+    before, whole channels, and the beginning of one.
+    """
+    start = 0
+    while start < run.size:
+        channel, column = divmod(at + start, width)
+        left = run.size - start
+        whole = left // width if not column else 0
+        size = whole * width if whole else min(width - column, left)
+        rows = run[start : start + size].reshape(max(whole, 1), -1)
+        yield rows, slice(channel, channel + rows.shape[0])
+        start += size
 
 
 class Int8Source:
@@ -97,8 +109,13 @@ class Int8Source:
         """Whole numbers in pieces of at most ``size``."""
         found = self.scales.get()
         for at, values in self.scales.values():
-            scale = found[self.scales.channels_of(at, values.size)]
-            whole = np.rint(values / scale).clip(-LARGEST, LARGEST).astype(np.int8)
+            whole = np.empty(values.size, np.int8)
+            # Runs of both are cut alike: the scales exist, so every value is finite.
+            targets = rows_of(whole, at, self.scales.width)
+            for (rows, channels), (target, _) in zip(
+                rows_of(values, at, self.scales.width), targets, strict=True
+            ):
+                _kernels.quantize_int8(rows, found[channels], target)
             for start in range(0, whole.size, size):
                 yield whole[start : start + size].view(np.uint8).data
 
@@ -129,8 +146,11 @@ class _ProductSource:
         scales, _ = cast(self.scale.read().reshape(-1), self.scale.dtype, DType.F32)
         at = 0
         for block in source_blocks(self.whole, np.dtype(np.int8), max(1, size // 4)):
-            with np.errstate(all="ignore"):
-                values = block * scales[np.arange(at, at + block.size) // self.width]
+            values = np.empty(block.size, np.float32)
+            for (rows, channels), (target, _) in zip(
+                rows_of(block, at, self.width), rows_of(values, at, self.width), strict=True
+            ):
+                _kernels.dequantize_int8(rows, scales[channels], target)
             at += block.size
             yield np.ascontiguousarray(values, "<f4").view(np.uint8).data
 

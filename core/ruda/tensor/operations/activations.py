@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ruda import _kernels
 from ruda.errors import SettingError, ShapeError
 from ruda.tensor.operations import special
 from ruda.tensor.operations.operands import (
@@ -77,14 +78,25 @@ def _sigmoid(x: Array) -> Array:
 
 
 def silu(values: Array) -> Array:
-    """Value x · sigmoid(x); 0 at -Inf, which is the limit."""
-    return _of_each("silu", values, lambda x: np.where(np.isneginf(x), 0, x * _sigmoid(x)))
+    """Value x · sigmoid(x); 0 at -Inf, which is the limit. f32 within 4 ulp, or 1e-36."""
+
+    def compute(x: Array) -> Array:
+        if x.dtype == np.float32:
+            return _kernels.silu(x)
+        return np.where(np.isneginf(x), 0, x * _sigmoid(x))
+
+    return _of_each("silu", values, compute)
 
 
 def gelu(values: Array) -> Array:
-    """Value x · Φ(x) with the exact error function; 0 at -Inf, which is the limit."""
+    """Value x · Φ(x) with the exact error function; 0 at -Inf, which is the limit.
+
+    f32 within 10 ulp; what is below 1e-36 may be off by 1e-38.
+    """
 
     def compute(x: Array) -> Array:
+        if x.dtype == np.float32:
+            return _kernels.gelu(x)
         flat = np.ascontiguousarray(x).reshape(-1)
         out = np.empty_like(flat)
         for start in range(0, flat.size, _BLOCK):
@@ -98,9 +110,14 @@ def gelu(values: Array) -> Array:
 
 
 def gelu_approximate(values: Array) -> Array:
-    """½ · x · (1 + tanh(√(2 / π) · (x + 0.044715 · x³))), as GPT-2 has it."""
+    """½ · x · (1 + tanh(√(2 / π) · (x + 0.044715 · x³))), as GPT-2 has it.
+
+    f32 within 4 ulp for x from 0; at -3 within 20 ulp, at -9 within 200.
+    """
 
     def compute(x: Array) -> Array:
+        if x.dtype == np.float32:
+            return _kernels.gelu_tanh(x)
         one = x.dtype.type
         inner = np.tanh(one(math.sqrt(2 / math.pi)) * (x + one(0.044715) * (x * x * x)))
         return np.asarray(np.where(np.isneginf(x), -one(0), one(0.5) * x * (1 + inner)))
@@ -239,9 +256,14 @@ def glu(values: Array, axis: int) -> Array:
 
 
 def softmax(values: Array, axis: int) -> Array:
-    """exp(x) / Σ exp(x) along an axis, safe for large values."""
+    """exp(x) / Σ exp(x) along an axis, safe for large values.
+
+    f32 within 4 ulp and one for each unit that x lies below the largest; 4e-38 may become 0.
+    """
     dtype, wide = working("softmax", values)
     axis = normalise_axis("softmax", values, axis)
+    if wide.dtype == np.float32 and axis == wide.ndim - 1:
+        return recast(_kernels.softmax(wide), dtype)
     with np.errstate(all="ignore"):
         powers = np.exp(wide - wide.max(axis=axis, keepdims=True, initial=-np.inf))
         result = powers / powers.sum(axis=axis, keepdims=True)
@@ -263,6 +285,8 @@ def log_softmax(values: Array, axis: int) -> Array:
     """Logarithm of ``softmax``, computed without underflow."""
     dtype, wide = working("log_softmax", values)
     axis = normalise_axis("log_softmax", values, axis)
+    if wide.dtype == np.float32 and axis == wide.ndim - 1:
+        return recast(_kernels.log_softmax(wide), dtype)
     with np.errstate(all="ignore"):
         centred = wide - wide.max(axis=axis, keepdims=True, initial=-np.inf)
         result = centred - np.log(np.exp(centred).sum(axis=axis, keepdims=True))
