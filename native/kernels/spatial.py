@@ -101,12 +101,13 @@ def _scale_relu(line, factor, shift, out):
 def scale_planes(planes, factors, shifts, relu, out):
     """Plane p times factors[p mod channels] plus shifts of the same place."""
     channels = factors.shape[0]
+    channel = 0
     for plane in range(planes.shape[0]):
-        channel = plane % channels
         if relu:
             _scale_relu(planes[plane], factors[channel], shifts[channel], out[plane])
         else:
             _scale(planes[plane], factors[channel], shifts[channel], out[plane])
+        channel = channel + 1 if channel + 1 < channels else 0
 
 
 def _three_taps(line, a, b, c, step, out):
@@ -130,8 +131,10 @@ def _fill(line, value):
 def convolve_3x3(planes, weights, down, across, out):
     """Row c of the weights: nine taps of channel c and its bias. Plane p is channel p mod c."""
     channels = weights.shape[0]
+    channel = 0
     for plane in range(out.shape[0]):
-        taps = weights[plane % channels]
+        taps = weights[channel]
+        channel = channel + 1 if channel + 1 < channels else 0
         for row in range(out.shape[1]):
             line = out[plane, row]
             _fill(line, taps[9])
@@ -149,5 +152,7 @@ def _rotate(line, cos, sin, out):
 def rotate_pairs(rows, cos, sin, out):
     """Row r is at position r mod the number of positions."""
     positions = cos.shape[0]
+    place = 0
     for row in range(rows.shape[0]):
-        _rotate(rows[row], cos[row % positions], sin[row % positions], out[row])
+        _rotate(rows[row], cos[place], sin[place], out[row])
+        place = place + 1 if place + 1 < positions else 0

@@ -35,7 +35,7 @@ def windows_of(values: NDArray, window: Pair, stride: Pair, gaps: Pair = (1, 1))
     reach = [(n - 1) * gap + 1 for n, gap in zip(window, gaps, strict=True)]
     seen = sliding_window_view(values, reach, axis=(-2, -1))
     seen = seen[..., :: stride[0], :: stride[1], :: gaps[0], :: gaps[1]]
-    return seen.reshape(*seen.shape[:-2], -1)
+    return seen.reshape(*seen.shape[:-2], window[0] * window[1])
 
 
 @LAWS
