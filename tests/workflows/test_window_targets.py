@@ -165,7 +165,7 @@ def test_a_recipe_that_is_none_ends_the_command_with_a_sentence(
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
     bad = tmp_path / "recipe.toml"
     bad.write_text("remap = 3")
-    with pytest.raises(RecipeError, match="expected .ruda-recipe."):
+    with pytest.raises(RecipeError, match=r"expected .ruda-recipe."):
         opening(parser().parse_args(["a.pt", "--recipe", str(bad)]))
     assert main(["a.pt", "--recipe", str(bad)]) == 2
     assert capsys.readouterr().err.startswith("ruda-workbench: ")
