@@ -106,7 +106,8 @@ def test_what_nothing_says_is_told_when_a_model_is_taken(
     settled()
     notice = window.notices.notices[-1]
     assert notice.title == "Results of llama depend on more"
-    assert "Nothing says heads" in notice.text
+    assert "Nothing says theta" in notice.text
+    assert "heads" not in notice.text  # the table of angles tells how wide a head is
 
 
 def test_a_description_of_a_model_is_a_target(
