@@ -2,11 +2,13 @@
 
 Counted are threads, objects of Qt and objects of Python, once after a few rounds have filled every
 cache and once at the end; each round starts and stops one job of every kind below.
+``RUDA_CYCLES=1000`` asks for a thousand rounds, which take minutes.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ from ruda_workbench.workspaces.weights import WeightsWorkspace
 
 pytestmark = pytest.mark.gui
 
+ROUNDS = int(os.environ.get("RUDA_CYCLES", "40"))
 WARM = 12
 SPARE_PER_ROUND = 3
 """Python objects that a round may leave on average: news of past jobs are kept for a while."""
@@ -46,7 +49,8 @@ class Census:
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         gc.collect()
         return cls(
-            threading.active_count(),
+            # The pool of the kernels fills up to its size when first needed, whoever asks.
+            sum(not one.name.startswith("ruda-kernels") for one in threading.enumerate()),
             len(QApplication.allWidgets()),
             len(window.findChildren(QObject)),
             len(window.context.jobs.running),
@@ -83,11 +87,8 @@ def one_round(window: MainWindow, weights: WeightsWorkspace, number: int) -> Non
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
 
-@pytest.mark.parametrize(
-    "rounds", [40, pytest.param(1000, marks=pytest.mark.slow)], ids=["few", "a thousand"]
-)
 def test_starting_and_stopping_leaves_nothing(
-    window: MainWindow, weights: WeightsWorkspace, make_file: Callable[..., Path], rounds: int
+    window: MainWindow, weights: WeightsWorkspace, make_file: Callable[..., Path]
 ) -> None:
     path = make_file(SHAPES)
     target = TargetChoice.of(str(path), is_file=True)
@@ -98,13 +99,12 @@ def test_starting_and_stopping_leaves_nothing(
     for number in range(WARM):
         one_round(window, weights, number)
     before = Census.of(window)
-    for number in range(rounds):
+    for number in range(ROUNDS):
         one_round(window, weights, number)
     after = Census.of(window)
-    assert (after.threads, after.widgets, after.qt, after.running) == (
-        before.threads,
-        before.widgets,
-        before.qt,
-        0,
-    )
-    assert after.python - before.python <= SPARE_PER_ROUND * rounds
+    # What earlier tests left may go meanwhile; nothing may come.
+    assert after.threads <= before.threads
+    assert after.widgets <= before.widgets
+    assert after.qt <= before.qt
+    assert after.running == 0
+    assert after.python - before.python <= SPARE_PER_ROUND * ROUNDS
