@@ -49,8 +49,11 @@ class Census:
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         gc.collect()
         return cls(
-            # The pool of the kernels fills up to its size when first needed, whoever asks.
-            sum(not one.name.startswith("ruda-kernels") for one in threading.enumerate()),
+            # The pool of the kernels fills when first needed; threads of Qt's pool ("Dummy") stay
+            # listed when Qt has ended them.
+            sum(
+                not one.name.startswith(("ruda-kernels", "Dummy")) for one in threading.enumerate()
+            ),
             len(QApplication.allWidgets()),
             len(window.findChildren(QObject)),
             len(window.context.jobs.running),
