@@ -249,3 +249,9 @@ REFUSED = [
 def test_refusals(compute, error, message):
     with pytest.raises(error, match=message):
         compute()
+
+
+@pytest.mark.parametrize("dtype", [DType.F32, DType.F16, DType.I32])
+def test_the_mean_of_nothing_is_nan(dtype):
+    assert np.isnan(Tensor.zeros((0,), dtype=dtype).mean().item())
+    assert np.isnan(Tensor.zeros((2, 0), dtype=dtype).mean(1).numpy()).all()
