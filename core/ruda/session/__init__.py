@@ -142,6 +142,7 @@ from ruda.session.runner import (
     run_choice,
 )
 from ruda.session.saving import SaveOptions, can_write, edit_only, plan_saving
+from ruda.session.sentences import say, say_steps, use_sentences
 from ruda.session.session import Changes, Session
 from ruda.session.settings import (
     SettingInfo,
@@ -351,6 +352,8 @@ __all__ = [
     "run_setup",
     "save_plan_page",
     "saved_page",
+    "say",
+    "say_steps",
     "scan_tensor",
     "schema_draft",
     "schema_of",
@@ -369,6 +372,7 @@ __all__ = [
     "tensor_table",
     "tr",
     "use_catalogue",
+    "use_sentences",
     "values_page",
     "wanted_keys",
     "with_fix",
