@@ -69,7 +69,7 @@ class TensorData:
             array = np.array(values, dtype=values.dtype.newbyteorder("="), order="C")
             source = DType.from_numpy(array.dtype)
         else:
-            array, source = _from_nested(values)
+            array, source = nested_array(values, dtype)
         if dtype is None and not isinstance(values, np.ndarray | np.generic):
             dtype = _default_dtype(source)
         data = cls(array, source)
@@ -159,7 +159,7 @@ class TensorData:
         if lost.overflow:
             raise DTypeError(
                 f"{lost.overflow} of {lost.numel} values of {self.dtype} do not fit {dtype}; "
-                f"choose a wider dtype, or cast() to round and clip"
+                f"choose a wider dtype, or cast() to round and to clip what overflows"
             )
         return TensorData(array, dtype)
 
@@ -202,7 +202,13 @@ class TensorData:
             )
 
 
-def _from_nested(values: Nested) -> tuple[Array, DType]:
+def nested_array(values: Nested, wanted: DType | None = None) -> tuple[Array, DType]:
+    """Nested sequences of numbers as an array that holds them exactly, and its dtype.
+
+    f64, i64, u64 (integers beyond i64), bool or c128; f64 for nothing. Integers on their way to a
+    float dtype may be rounded to f64. Raises ShapeError for ragged sequences, DTypeError for what
+    is no number and for integers that no dtype holds together.
+    """
     try:
         array = np.array(values)
     except (ValueError, OverflowError) as error:
@@ -211,7 +217,28 @@ def _from_nested(values: Nested) -> tuple[Array, DType]:
         array = array.astype(np.float64)
     if array.dtype.kind not in "biufc":
         raise DTypeError(f"nested values are numbers or booleans, got NumPy dtype {array.dtype}")
+    to_float = wanted is not None and not wanted.is_integer
+    if array.dtype.kind == "f" and not to_float and np.any(np.abs(array) >= 2.0**53):
+        array = _unrounded(array, values, wanted)
     return array, DType.from_numpy(array.dtype)
+
+
+def _unrounded(array: Array, values: Nested, wanted: DType | None) -> Array:
+    """NumPy makes f64 of integers on both sides of i64 and beside floats; here they stay exact."""
+    exact = list(np.array(values, dtype=object).reshape(-1))
+    if wanted is not None:
+        exact = [int(one) if float(one).is_integer() else one for one in exact]
+    if not all(isinstance(one, int | np.integer) for one in exact):
+        return array
+    low, high = int(min(exact)), int(max(exact))
+    if low < -(1 << 63) or high >= 1 << 64:
+        return array  # floats beyond every integer dtype
+    if low < 0 and high >= 1 << 63:
+        raise DTypeError(
+            f"no integer dtype holds both {low} and {high} of the nested values; choose a float"
+        )
+    dtype = np.uint64 if high >= 1 << 63 else np.int64
+    return np.array(exact, dtype=dtype).reshape(array.shape)
 
 
 def _default_dtype(source: DType) -> DType:

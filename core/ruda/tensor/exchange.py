@@ -34,10 +34,12 @@ def capsule(
     if stream is not None or dl_device not in (None, _CPU):
         raise BufferError("DLPack: a tensor of Ruda lies in main memory, which has no streams")
     told = max_version is not None and tuple(max_version) >= (1, 0)
-    if copy or not told:
-        if copy is False:
-            raise BufferError("DLPack: without version 1.0 read-only memory needs a copy")
+    if copy or (copy is None and not told):
         return array.copy().__dlpack__(max_version=max_version) if told else _legacy(array)
+    if not told:
+        if not array.flags.writeable:
+            raise BufferError("DLPack: without version 1.0 read-only memory needs a copy")
+        return array.__dlpack__()
     view = array.view()
     view.flags.writeable = False
     return view.__dlpack__(max_version=max_version)

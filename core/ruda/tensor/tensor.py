@@ -251,9 +251,9 @@ class Tensor(Operators, Elementwise, Shaping, Indexing, Reducing, Ordering, Line
     ) -> Any:
         """A capsule for other libraries: a read-only view, or a copy where none can be promised.
 
-        Consumers before DLPack 1.0 cannot be told that memory is read-only and get a copy. Raises
-        DTypeError for bf16 and fp8, which NumPy cannot hand out; BufferError where ``copy=False``
-        cannot be kept.
+        Consumers before DLPack 1.0 cannot be told that memory is read-only and get a copy; with
+        ``copy=False`` they get the memory itself and must not write to it. Raises DTypeError for
+        bf16 and fp8, which NumPy cannot hand out; BufferError where ``copy=False`` cannot be kept.
         """
         return exchange.capsule(
             self._array, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy

@@ -334,6 +334,9 @@ REFUSED = [
         "f32 cannot become i8 without a copy",
     ),
     (lambda: xp.asarray([300], dtype=xp.int8), DTypeError, "do not fit i8"),
+    (lambda: xp.asarray([-1, 1 << 63]), DTypeError, "no integer dtype holds both -1 and"),
+    (lambda: xp.asarray([0.5, 1 << 63], dtype=xp.uint64), DTypeError, "1 of 2 values of f64 are"),
+    (lambda: xp.asarray([1, 1e300], dtype=xp.int64), DTypeError, "1 of 2 values of f64 do not fit"),
     (lambda: xp.sum([1]), DTypeError, "sum: list is not a tensor; make one with xp.asarray"),
     (lambda: xp.add(1, 2), DTypeError, "add: needs a tensor"),
     (lambda: xp.arange(1, 2, 0), SettingError, "arange: a step of 0 never arrives"),
@@ -466,16 +469,103 @@ def test_dlpack_both_ways():
     assert not np.shares_memory(xp.from_dlpack(source, copy=True).numpy(), source)
     with pytest.raises(DTypeError, match="DLPack: NumPy cannot hand out bf16"):
         np.from_dlpack(xp.ones(1, dtype=xp.bfloat16))
+    spread = xp.broadcast_to(xp.asarray(1), (2,))
     with pytest.raises(BufferError, match=r"without version 1\.0 read-only memory needs a copy"):
-        ours.__dlpack__(copy=False)
+        spread.__dlpack__(copy=False)
     with pytest.raises(BufferError, match="lies in main memory"):
         ours.__dlpack__(dl_device=(2, 0))
+
+
+class Unversioned:
+    """A tensor as consumers before DLPack 1.0 see it; ``copy`` is what they ask for."""
+
+    def __init__(self, tensor, copy):
+        self.tensor, self.copy = tensor, copy
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+    def __dlpack__(self, **_asked):
+        return self.tensor.__dlpack__(copy=self.copy)
+
+
+@pytest.mark.parametrize(("copy", "shared"), [(None, False), (True, False), (False, True)])
+def test_dlpack_before_version_1_copies_unless_forbidden(copy, shared):
+    ours = xp.asarray([1.0, 2.0])
+    theirs = np.from_dlpack(Unversioned(ours, copy))
+    assert theirs.tolist() == [1.0, 2.0]
+    assert np.shares_memory(theirs, ours.numpy()) is shared
+
+
+BIG = (1 << 64) - 1
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "expected"),
+    [
+        pytest.param([1, BIG], None, DType.U64, id="both sides of i64"),
+        pytest.param([[0, BIG - 1], [1 << 63, 3]], DType.U64, DType.U64, id="nested"),
+        pytest.param(BIG, None, DType.U64, id="scalar"),
+        pytest.param([1.0, (1 << 53) + 1], DType.I64, DType.I64, id="beside a float"),
+        pytest.param([2.0, BIG], DType.U64, DType.U64, id="beside a float, unsigned"),
+    ],
+)
+def test_large_integers_are_never_rounded(values, dtype, expected):
+    made = xp.asarray(values, dtype=dtype)
+    assert made.dtype is expected
+    assert made.tolist() == values
+
+
+def test_floats_beside_large_integers_stay_floats():
+    assert xp.asarray([0.5, 1 << 63]).tolist() == [0.5, 2.0**63]
+    assert xp.asarray([0.5, 1 << 63]).dtype is DType.F32
+    assert xp.asarray([-1, 1 << 63], dtype=xp.float64).tolist() == [-1.0, 2.0**63]
+
+
+@pytest.mark.parametrize("axis", [-3, 2, 5])
+def test_axes_outside_the_rank_are_index_errors(axis):
+    with pytest.raises(IndexError, match=rf"unsqueeze: axis {axis} is outside shape \[2\]"):
+        xp.expand_dims(xp.ones(2), axis=axis)
+
+
+@given(
+    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=6),
+    st.sampled_from([DType.I8, DType.I32, DType.U8, DType.U64]),
+)
+def test_sums_in_a_narrower_dtype_are_exact_modulo_its_range(values, dtype):
+    x = xp.asarray(values, dtype=xp.int64)
+    modulus, low = 1 << dtype.bits, xp.iinfo(dtype).min
+    for fold, plain in ((xp.sum, sum(values)), (xp.prod, math.prod(values))):
+        assert fold(x, dtype=dtype).item() == (plain - low) % modulus + low
+    sums = [(part - low) % modulus + low for part in itertools.accumulate(values)]
+    assert xp.cumulative_sum(x, dtype=dtype).tolist() == sums
+
+
+@pytest.mark.parametrize("dtype", [DType.U8, DType.U64, DType.I16])
+def test_repeat_takes_counts_of_every_integer_dtype(dtype):
+    counts = xp.asarray([2, 0, 1], dtype=dtype)
+    assert xp.repeat(xp.asarray([7, 8, 9]), counts).tolist() == [7, 7, 9]
+
+
+def test_repeat_refuses_counts_that_are_no_integers():
+    with pytest.raises(DTypeError, match="repeat: needs an integer dtype, got f32"):
+        xp.repeat(xp.ones(1), xp.asarray([1.5]))
+
+
+@pytest.mark.parametrize("real", [INF, -INF])
+@pytest.mark.parametrize("imaginary", [2.7, -2.7, 0.0, -0.0])
+def test_tanh_of_an_infinity_keeps_the_sign_of_the_imaginary_part(real, imaginary):
+    found = xp.tanh(xp.asarray(complex(real, imaginary), dtype=xp.complex128)).item()
+    assert found.real == math.copysign(1, real)
+    assert found.imag == 0
+    assert math.copysign(1, found.imag) == math.copysign(1, imaginary)
 
 
 def test_tensor_protocol():
     x = xp.asarray([[1, 2], [3, 4]])
     assert (x.ndim, x.size, x.shape, x.T.tolist()) == (2, 4, (2, 2), [[1, 3], [2, 4]])
     assert x.mT.tolist() == x.T.tolist()
+    assert x.__rmatmul__(xp.asarray([[1, 1]])).tolist() == [[4, 6]]
     assert [int(xp.asarray(3)), float(xp.asarray(1.5)), complex(xp.asarray(1j))] == [3, 1.5, 1j]
     assert [10, 20][xp.asarray(1)] == 20
     assert [row.tolist() for row in x] == [[1, 2], [3, 4]]

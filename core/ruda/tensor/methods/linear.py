@@ -16,6 +16,9 @@ class Linear(Held):
     def __matmul__(self, other: Self) -> Self:
         return self.matmul(other)
 
+    def __rmatmul__(self, other: Self) -> Self:
+        return self._new(linear.matmul(tensor_array("matmul", other), self._array))
+
     def matmul(self, other: Self) -> Self:
         """Matrix product on the last two axes: (…, n, k) @ (…, k, m) → (…, n, m)."""
         return self._new(linear.matmul(self._array, tensor_array("matmul", other)))

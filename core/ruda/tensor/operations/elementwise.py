@@ -3,7 +3,7 @@
 Results follow IEEE arithmetic: an overflow is Inf and an invalid operation NaN, without warnings.
 Integers wrap around. Halves are computed in f32 and rounded once at the end. Special cases are
 those of the Array API standard, 2024.12; where NumPy differs (floor division by an infinity,
-expm1 and sign of complex numbers) the standard is followed.
+expm1, tanh and sign of complex numbers) the standard is followed.
 """
 
 from __future__ import annotations
@@ -163,6 +163,15 @@ def _expm1(a: Array) -> Array:
     return out
 
 
+def _tanh(a: Array) -> Array:
+    """tanh; at ±Inf the imaginary part is a zero that keeps its sign, as the standard asks."""
+    found = np.asarray(np.tanh(a))
+    if a.dtype.kind == "c":
+        far = np.isinf(a.real) & np.isfinite(a.imag)
+        found.imag[far] = np.copysign(0, a.imag[far])
+    return found
+
+
 def _round_integers(compute: Callable[[Array], Array]) -> Callable[[Array], Array]:
     """Integers are whole already; NumPy would turn bool and small ones into floats."""
 
@@ -247,7 +256,7 @@ acos = _unary("acos", np.arccos, require_inexact)
 atan = _unary("atan", np.arctan, require_inexact)
 sinh = _unary("sinh", np.sinh, require_inexact)
 cosh = _unary("cosh", np.cosh, require_inexact)
-tanh = _unary("tanh", np.tanh, require_inexact)
+tanh = _unary("tanh", _tanh, require_inexact)
 asinh = _unary("asinh", np.arcsinh, require_inexact)
 acosh = _unary("acosh", np.arccosh, require_inexact)
 atanh = _unary("atanh", np.arctanh, require_inexact)

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ruda.errors import DTypeError, ShapeError
+from ruda.errors import DTypeError, IndexRangeError, ShapeError
 from ruda.tensor.casting import cast
 from ruda.tensor.dtype import DType
 from ruda.tensor.promotion import Scalar, accumulator, promote, promote_scalar, require_float
@@ -76,10 +76,10 @@ def working(name: str, values: Array) -> tuple[DType, Array]:
 
 
 def normalise_axis(name: str, values: Array, axis: int, *, extra: int = 0) -> int:
-    """The axis counted from the front. Raises ShapeError outside the rank."""
+    """The axis counted from the front. Raises IndexRangeError outside the rank."""
     rank = values.ndim + extra
     if not -rank <= axis < rank:
-        raise ShapeError(
+        raise IndexRangeError(
             f"{name}: axis {axis} is outside shape {list(values.shape)} "
             f"(axes {-rank} to {rank - 1})"
         )

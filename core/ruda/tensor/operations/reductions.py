@@ -44,11 +44,22 @@ def _folded(
     result = dtype or (accumulator(source) if source.kind in _WHOLE else source)
     wide = accumulator(result) if result.is_float else result
     with np.errstate(all="ignore"):
-        found = fold(recast(values, wide), axis=axes, keepdims=keepdims, dtype=wide.numpy)
+        found = fold(_taken_in(values, wide), axis=axes, keepdims=keepdims, dtype=wide.numpy)
     return recast(np.asarray(found), result)
 
 
 _WHOLE = (DType.I32.kind, DType.U32.kind, DType.BOOL.kind)
+
+
+def _taken_in(values: Array, wide: DType) -> Array:
+    """The values in the dtype to fold in.
+
+    Integers of a wider dtype go in modulo 2ⁿ, as the fold itself counts, so that what comes out is
+    right wherever it fits. Pulling each of them to the end of the range would spoil the result.
+    """
+    if wide.is_integer and dtype_of(values).is_integer:
+        return values.astype(wide.numpy, copy=False)
+    return recast(values, wide)
 
 
 def total(
@@ -211,7 +222,7 @@ def _running(
     result = dtype or (accumulator(source) if source.kind in _WHOLE else source)
     wide = accumulator(result) if result.is_float else result
     with np.errstate(all="ignore"):
-        found = fold(recast(values, wide), axis=one, dtype=wide.numpy)
+        found = fold(_taken_in(values, wide), axis=one, dtype=wide.numpy)
     if start:
         shape = (*found.shape[:one], 1, *found.shape[one + 1 :])
         found = np.concatenate([np.full(shape, neutral, found.dtype), found], axis=one)

@@ -12,10 +12,12 @@ from ruda.tensor.operations.operands import (
     Array,
     Axes,
     check_broadcast,
+    dtype_of,
     normalise_axes,
     normalise_axis,
     promoted,
 )
+from ruda.tensor.promotion import require_integer
 
 
 def reshape(values: Array, shape: Sequence[int]) -> Array:
@@ -153,6 +155,7 @@ def repeat_elements(values: Array, times: int | Array, axis: int | None) -> Arra
         values, axis = values.reshape(-1), 0
     axis = normalise_axis("repeat", values, axis)
     if isinstance(times, np.ndarray):
+        require_integer("repeat", dtype_of(times))
         if times.ndim > 1 or (times.size not in (1, values.shape[axis])):
             raise ShapeError(
                 f"repeat: counts of shape {list(times.shape)} do not fit axis {axis} of shape "
@@ -160,6 +163,7 @@ def repeat_elements(values: Array, times: int | Array, axis: int | None) -> Arra
             )
         if np.any(times < 0):
             raise ShapeError("repeat: a count is negative")
+        times = times.astype(np.int64)  # NumPy takes no unsigned ones
     elif times < 0:
         raise ShapeError(f"repeat: a count of {times} is negative")
     return np.repeat(values, times, axis)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ruda.errors import DTypeError, SettingError
-from ruda.tensor.data import Nested, TensorData
+from ruda.tensor.data import Nested, TensorData, nested_array
 from ruda.tensor.device import HostDevice
 from ruda.tensor.dtype import DType
 from ruda.tensor.exchange import array_of
@@ -59,7 +59,14 @@ def asarray(
     if isinstance(obj, np.ndarray | np.generic | TensorData):
         return Tensor.from_data(obj, dtype=dtype)
     plain = _plain(obj)
-    return Tensor.from_data(plain, dtype=dtype or _default(plain))
+    if dtype is not None:
+        return Tensor.from_data(plain, dtype=dtype)
+    made, source = nested_array(plain)
+    return Tensor.from_data(made, dtype=_DEFAULTS.get(source))
+
+
+_DEFAULTS = {DType.F64: DEFAULT_FLOAT, DType.C128: DEFAULT_COMPLEX}
+"""What Python numbers become; integers are i64 already, or u64 where i64 does not hold them."""
 
 
 def _plain(obj: Any) -> Any:
@@ -71,14 +78,6 @@ def _plain(obj: Any) -> Any:
     if isinstance(obj, bytes | bytearray | memoryview):
         return np.asarray(memoryview(obj)).tolist()
     return obj
-
-
-def _default(plain: Any) -> DType | None:
-    try:
-        kind = np.asarray(plain).dtype.kind
-    except ValueError:
-        return None  # ragged: from_data says so
-    return {"f": DEFAULT_FLOAT, "i": DEFAULT_INT, "u": DType.U64, "c": DEFAULT_COMPLEX}.get(kind)
 
 
 def from_dlpack(x: Any, /, *, device: HostDevice | None = None, copy: Flag | None = None) -> Tensor:

@@ -185,7 +185,8 @@ def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
     values = array("matrix_rank", x)
     sizes = linear.solved("matrix_rank", np.linalg.svdvals, values, square=False)
     limit = np.asarray(_tolerance(values, rtol))
-    floor = sizes.max(axis=-1, keepdims=True, initial=0) * limit[..., None]
+    with np.errstate(over="ignore"):  # no value lies above Inf times the largest
+        floor = sizes.max(axis=-1, keepdims=True, initial=0) * limit[..., None]
     return wrap(np.asarray(np.count_nonzero(sizes > floor, axis=-1)).astype(np.int64))
 
 
