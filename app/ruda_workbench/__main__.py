@@ -49,6 +49,11 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the workbench; the process's exit code."""
+    if arguments is None and sys.argv[1:] == ["--run-models"]:
+        # A bundled program has no other interpreter to run models in than itself.
+        from ruda.session import run_models
+
+        return run_models()
     options = parser().parse_args(arguments)
     if options.screenshot or options.self_test:
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from ruda.session import Changes, Derived, JobFailure, Jobs, Session
+from ruda.session import Changes, Derived, JobFailure, Jobs, ModelProcess, Session, say
 from ruda_workbench.qt_jobs import QtJobs
 from ruda_workbench.storage import Storage
 from ruda_workbench.theme import Theme
@@ -48,6 +48,8 @@ class Context(QObject):
         """Targets, reports and converted views, kept for screens that come back."""
         self.folder = Path.home()
         """Where the next file dialog starts."""
+        self.models = ModelProcess()
+        """Where models run: a process that is started by the first run."""
         self._unsubscribe = session.subscribe(self._tell)
         self.jobs.unhandled.connect(self._unhandled)
 
@@ -59,8 +61,8 @@ class Context(QObject):
         *buttons: tuple[str, Callable[[], None]],
         report: str = "",
     ) -> None:
-        """Show a notice: ``info``, ``done``, ``warning`` or ``error``."""
-        self.noticed.emit(Notice(kind, title, text, tuple(buttons), report))
+        """Show a notice: ``info``, ``done``, ``warning`` or ``error``; a library's text is said."""
+        self.noticed.emit(Notice(kind, title, say(text), tuple(buttons), report))
 
     def fail(self, title: str, failure: JobFailure) -> None:
         """Show why a job failed: the sentence, and the report where the fault is the program's."""
@@ -71,7 +73,9 @@ class Context(QObject):
     def close(self) -> tuple[str, ...]:
         """Stop listening and stop the jobs; titles of those that did not stop in time."""
         self._unsubscribe()
-        return self.jobs.shutdown()
+        left = self.jobs.shutdown()
+        self.models.close()
+        return left
 
     def _tell(self, changes: Changes) -> None:
         self.changed.emit(changes)

@@ -14,7 +14,6 @@ from ruda.progress import Monitor
 from ruda.session import (
     Document,
     JobFailure,
-    LoadedModel,
     RunPage,
     RunSetup,
     TargetChoice,
@@ -26,13 +25,7 @@ from ruda.store import DiffReport
 from ruda_workbench.context import Context
 from ruda_workbench.mending import Mend, can_run, find_mend
 from ruda_workbench.qt_jobs import Latest
-from ruda_workbench.run_work import (
-    BatchAnswer,
-    DatasetAnswer,
-    Question,
-    run_all,
-    run_one,
-)
+from ruda_workbench.run_work import BatchAnswer, DatasetAnswer, Question, Runner
 
 
 class RunWatch(QObject):
@@ -138,6 +131,8 @@ class RunWatch(QObject):
     def look(self) -> None:
         """Compare weights and model anew where they changed, and drop untrue answers."""
         question = self.question
+        if question is None:
+            self._context.models.release()  # a model that nothing is asked of takes memory
         if self.batch is not None and self.batch.question != question:
             self.batch = None
         if self.dataset is not None and not self.dataset.question.same_dataset(question):
@@ -236,18 +231,16 @@ class RunWatch(QObject):
             self._ask_dataset(question, setup)
         self.changed.emit()
 
-    def _loaded(self, question: Question) -> LoadedModel | None:
-        for answer in (self.batch, self.dataset):
-            if answer is not None and question.same_model(answer.question):
-                return answer.loaded
-        return None
+    @property
+    def _runner(self) -> Runner:
+        return Runner(self._context.models, self._context.storage.settings.header_limit << 20)
 
     def _ask_batch(self, question: Question, setup: RunSetup) -> None:
         self._asked_batch = question
-        loaded = self._loaded(question)
+        runner = self._runner
 
         def work(monitor: Monitor) -> BatchAnswer:
-            return run_one(question, loaded, monitor)
+            return runner.run_one(question, monitor)
 
         def done(answer: BatchAnswer) -> None:
             if answer.question == self.question:
@@ -262,10 +255,10 @@ class RunWatch(QObject):
 
     def _ask_dataset(self, question: Question, setup: RunSetup) -> None:
         self._asked_dataset = question
-        loaded = self._loaded(question)
+        runner = self._runner
 
         def work(monitor: Monitor) -> DatasetAnswer:
-            return run_all(question, loaded, monitor)
+            return runner.run_all(question, monitor)
 
         def done(answer: DatasetAnswer) -> None:
             if answer.question.same_dataset(self.question):

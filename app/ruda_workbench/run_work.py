@@ -1,4 +1,7 @@
-"""The work of a run, as plain functions for jobs: loading, one batch, a whole dataset."""
+"""The work of a run, as plain functions for jobs: loading, one batch, a whole dataset.
+
+Items are read here; the model itself stands in another process.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,13 @@ from ruda.session import (
     BatchRun,
     Document,
     Evaluation,
-    LoadedModel,
+    ModelProcess,
     OpenDataset,
+    RemoteModel,
+    RunWeights,
     TargetChoice,
     batch_page,
     evaluate,
-    load_model,
     mistakes_page,
     run_choice,
 )
@@ -48,7 +52,6 @@ class BatchAnswer:
     """A batch that was run, and its tiles with what the model said."""
 
     question: Question
-    loaded: LoadedModel
     run: BatchRun
     page: BatchPage
 
@@ -58,42 +61,41 @@ class DatasetAnswer:
     """A whole dataset that was run."""
 
     question: Question
-    loaded: LoadedModel
     evaluation: Evaluation
     mistakes: BatchPage
     """The items that were taken for another class."""
 
 
-def run_one(question: Question, loaded: LoadedModel | None, monitor: Monitor) -> BatchAnswer:
-    """Run a batch; ``loaded`` spares the loading where it is of the same model.
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """Where models run, and how large a header may be that is read there."""
 
-    Raises RudaError for weights or items that do not fit.
-    """
-    model = loaded or _load(question, monitor)
-    dataset, batch = question.opened.dataset, question.batch
-    run = run_choice(model, dataset, batch, monitor=monitor)
-    page = batch_page(
-        dataset,
-        batch.number,
-        size=batch.size,
-        shuffle=batch.shuffle,
-        predictions={said.index: said for said in run.predictions},
-        monitor=monitor,
-    )
-    return BatchAnswer(question, model, run, page)
+    process: ModelProcess
+    header_limit: int
 
+    def run_one(self, question: Question, monitor: Monitor) -> BatchAnswer:
+        """Run a batch. Raises RudaError for weights or items that do not fit, WorkError."""
+        model = self._load(question, monitor)
+        dataset, batch = question.opened.dataset, question.batch
+        run = run_choice(model, dataset, batch, monitor=monitor)
+        page = batch_page(
+            dataset,
+            batch.number,
+            size=batch.size,
+            shuffle=batch.shuffle,
+            predictions={said.index: said for said in run.predictions},
+            monitor=monitor,
+        )
+        return BatchAnswer(question, run, page)
 
-def run_all(question: Question, loaded: LoadedModel | None, monitor: Monitor) -> DatasetAnswer:
-    """Run every item. Raises as ``run_one``, and ItemError for an item that cannot be read."""
-    model = loaded or _load(question, monitor)
-    dataset = question.opened.dataset
-    found = evaluate(model, dataset, monitor=monitor)
-    mistakes = mistakes_page(found, dataset, monitor=monitor)
-    return DatasetAnswer(question, model, found, mistakes)
+    def run_all(self, question: Question, monitor: Monitor) -> DatasetAnswer:
+        """Run every item. Raises as ``run_one``, and ItemError for one that cannot be read."""
+        model = self._load(question, monitor)
+        dataset = question.opened.dataset
+        found = evaluate(model, dataset, monitor=monitor)
+        mistakes = mistakes_page(found, dataset, monitor=monitor)
+        return DatasetAnswer(question, found, mistakes)
 
-
-def _load(question: Question, monitor: Monitor) -> LoadedModel:
-    document = question.document
-    return load_model(
-        question.choice, document.index, document.recipe, allow_partial=True, monitor=monitor
-    )
+    def _load(self, question: Question, monitor: Monitor) -> RemoteModel:
+        weights = RunWeights.of(question.document, question.choice, self.header_limit)
+        return self.process.load(weights, monitor)

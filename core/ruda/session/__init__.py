@@ -1,175 +1,200 @@
 """What the workbench and the command line share: documents, jobs, settings and pages."""
 
-from ruda.session.command import (
-    command_text,
-    compare_command,
-    convert_command,
-    diff_command,
-    inspect_command,
-    recipe_words,
-    run_command,
-)
-from ruda.session.copying import numpy_literal, reading_code
-from ruda.session.datasets import BatchChoice, OpenDataset, is_dataset, read_dataset
-from ruda.session.derived import Derived
-from ruda.session.document import Document, History, HistoryStep, TargetChoice
-from ruda.session.drafting import rule_from_keys, schema_draft, schema_of
-from ruda.session.families import families_of
-from ruda.session.flags import RecipeFlags
-from ruda.session.jobs import Job, JobFailure, JobNews, Jobs, JobState
-from ruda.session.language import (
-    LANGUAGES,
-    language_in_use,
-    later,
-    read_catalogue,
-    tr,
-    use_catalogue,
-)
-from ruda.session.offers import (
-    PRESET_TITLES,
-    SEVERAL,
-    PresetOffer,
-    layout_of,
-    layout_offers,
-    layout_title,
-    preset_offers,
-)
-from ruda.session.pages.batch import BatchPage, Tile, batch_page
-from ruda.session.pages.compare import (
-    CompareLine,
-    CompareLines,
-    ComparePage,
-    CompareTable,
-    compare_page,
-    likeness_look,
-)
-from ruda.session.pages.compare import CompareSort as CompareSort
-from ruda.session.pages.compare_values import CompareValues, compare_values
-from ruda.session.pages.dataset import ClassBar, ClassPage, DatasetPage, class_page, dataset_page
-from ruda.session.pages.diff import (
-    Banner,
-    Chip,
-    DiffPage,
-    Segment,
-    diff_headline,
-    diff_page,
-    diff_summary,
-)
-from ruda.session.pages.diff_lines import DiffLine, DiffLines, DiffTable, diff_lines
-from ruda.session.pages.fitting import Fit, fits
-from ruda.session.pages.hex_dump import HexPage, hex_page
-from ruda.session.pages.history import HistoryLine, history_lines
-from ruda.session.pages.inspector import (
-    Fact,
-    HistogramView,
-    InspectorPage,
-    ValuesPage,
-    inspector_page,
-    scan_tensor,
-    values_page,
-)
-from ruda.session.pages.item import ItemPage, Score, item_page
-from ruda.session.pages.jobs import JobLine, job_line, job_lines, rate_text
-from ruda.session.pages.losses import SAMPLE, LossLine, LossPage, loss_page, with_fix
-from ruda.session.pages.metadata import MetadataLine, metadata_lines
-from ruda.session.pages.model_fits import ModelFit, model_fits
-from ruda.session.pages.norms import NormBar, NormsView, norms_view
-from ruda.session.pages.planes import OTHERS, PlaneChoice, PlanePage, plane_page
-from ruda.session.pages.query import Query, QueryProblem
-from ruda.session.pages.reasons import banner_text, difference_text, reason_text
-from ruda.session.pages.refused import RefusedPage, refused_page
-from ruda.session.pages.rules import (
-    ChangeLine,
-    RuleDraft,
-    RuleLine,
-    RulesPage,
-    drafts_of,
-    rules_of,
-    rules_page,
-    wanted_keys,
-)
-from ruda.session.pages.run import (
-    ConfusionView,
-    LayerLine,
-    RunFigure,
-    RunPage,
-    accuracy_text,
-    mistakes_page,
-    run_page,
-)
-from ruda.session.pages.run_setup import Remedy, RunSetup, run_setup
-from ruda.session.pages.save import (
-    DTypeShare,
-    SavedPage,
-    SaveLine,
-    SavePlanPage,
-    cast_text,
-    edited_page,
-    save_plan_page,
-    saved_page,
-)
-from ruda.session.pages.status import StatusLook, is_problem, status_look
-from ruda.session.pages.suggest import (
-    SuggestLine,
-    SuggestPreview,
-    suggest_lines,
-    suggest_preview,
-)
-from ruda.session.pages.tensors import SortKey as SortKey
-from ruda.session.pages.tensors import TensorPage, TensorRow, TensorTable, tensor_page, tensor_table
-from ruda.session.parts import open_part, parts_of
-from ruda.session.recents import Recent, Recents, add_recent, read_recents, remove_recent
-from ruda.session.restore import (
-    DocumentState,
-    SessionState,
-    StateFile,
-    TargetState,
-    capture_session,
-    clear_state,
-    read_state,
-    recipe_of_state,
-    target_of_state,
-    write_state,
-)
-from ruda.session.runner import (
-    BatchRun,
-    Evaluation,
-    LoadedModel,
-    Prediction,
-    evaluate,
-    load_model,
-    run_batch,
-    run_choice,
-)
-from ruda.session.saving import SaveOptions, can_write, edit_only, plan_saving
-from ruda.session.sentences import say, say_steps, use_sentences
-from ruda.session.session import Changes, Session
-from ruda.session.settings import (
-    SettingInfo,
-    Settings,
-    SettingsFile,
-    read_settings,
-    setting_infos,
-    write_settings,
-)
-from ruda.session.side_by_side import (
-    CompareOptions,
-    CompareSide,
-    SideView,
-    compare_documents,
-)
-from ruda.session.steps import step_lines, steps_text
-from ruda.session.targets import Target, parse_target, resolve_target
-from ruda.session.wording import (
-    count_text,
-    counted,
-    listed,
-    number_text,
-    shape_text,
-    shapes_text,
-    share_text,
-    size_text,
-)
+from typing import TYPE_CHECKING
+
+from ruda._doors import lazy_door
+from ruda.session._homes import HOMES
+
+if TYPE_CHECKING:
+    from ruda.session.command import (
+        command_text,
+        compare_command,
+        convert_command,
+        diff_command,
+        inspect_command,
+        recipe_words,
+        run_command,
+    )
+    from ruda.session.copying import numpy_literal, reading_code
+    from ruda.session.datasets import BatchChoice, OpenDataset, is_dataset, read_dataset
+    from ruda.session.derived import Derived
+    from ruda.session.document import Document, History, HistoryStep, TargetChoice
+    from ruda.session.drafting import rule_from_keys, schema_draft, schema_of
+    from ruda.session.families import families_of
+    from ruda.session.flags import RecipeFlags
+    from ruda.session.jobs import Job, JobFailure, JobNews, Jobs, JobState, WorkError
+    from ruda.session.language import (
+        LANGUAGES,
+        language_in_use,
+        later,
+        read_catalogue,
+        tr,
+        use_catalogue,
+    )
+    from ruda.session.offers import (
+        PRESET_TITLES,
+        SEVERAL,
+        PresetOffer,
+        layout_of,
+        layout_offers,
+        layout_title,
+        preset_offers,
+    )
+    from ruda.session.pages.batch import BatchPage, Tile, batch_page
+    from ruda.session.pages.compare import (
+        CompareLine,
+        CompareLines,
+        ComparePage,
+        CompareSort,
+        CompareTable,
+        compare_page,
+        likeness_look,
+    )
+    from ruda.session.pages.compare_values import CompareValues, compare_values
+    from ruda.session.pages.dataset import (
+        ClassBar,
+        ClassPage,
+        DatasetPage,
+        class_page,
+        dataset_page,
+    )
+    from ruda.session.pages.diff import (
+        Banner,
+        Chip,
+        DiffPage,
+        Segment,
+        diff_banner,
+        diff_headline,
+        diff_page,
+        diff_summary,
+    )
+    from ruda.session.pages.diff_lines import DiffLine, DiffLines, DiffTable, diff_lines
+    from ruda.session.pages.fitting import Fit, fits
+    from ruda.session.pages.hex_dump import HexPage, hex_page
+    from ruda.session.pages.history import HistoryLine, history_lines
+    from ruda.session.pages.inspector import (
+        Fact,
+        HistogramView,
+        InspectorPage,
+        ValuesPage,
+        inspector_page,
+        scan_tensor,
+        values_page,
+    )
+    from ruda.session.pages.item import ItemPage, Score, item_page
+    from ruda.session.pages.jobs import JobLine, job_line, job_lines, rate_text
+    from ruda.session.pages.losses import SAMPLE, LossLine, LossPage, loss_page, with_fix
+    from ruda.session.pages.metadata import MetadataLine, metadata_lines
+    from ruda.session.pages.model_fits import ModelFit, model_fits
+    from ruda.session.pages.norms import NormBar, NormsView, norms_view
+    from ruda.session.pages.planes import OTHERS, PlaneChoice, PlanePage, plane_page
+    from ruda.session.pages.query import Query, QueryProblem
+    from ruda.session.pages.reasons import banner_text, difference_text, reason_text
+    from ruda.session.pages.refused import RefusedPage, refused_page
+    from ruda.session.pages.rules import (
+        ChangeLine,
+        RuleDraft,
+        RuleLine,
+        RulesPage,
+        drafts_of,
+        rules_of,
+        rules_page,
+        wanted_keys,
+    )
+    from ruda.session.pages.run import (
+        ConfusionView,
+        LayerLine,
+        RunFigure,
+        RunPage,
+        accuracy_text,
+        mistakes_page,
+        run_page,
+    )
+    from ruda.session.pages.run_setup import Remedy, RunSetup, run_setup
+    from ruda.session.pages.save import (
+        DTypeShare,
+        SavedPage,
+        SaveLine,
+        SavePlanPage,
+        cast_text,
+        edited_page,
+        save_plan_page,
+        saved_page,
+    )
+    from ruda.session.pages.status import StatusLook, is_problem, status_look
+    from ruda.session.pages.suggest import (
+        SuggestLine,
+        SuggestPreview,
+        suggest_lines,
+        suggest_preview,
+    )
+    from ruda.session.pages.tensors import (
+        SortKey,
+        TensorPage,
+        TensorRow,
+        TensorTable,
+        tensor_page,
+        tensor_table,
+    )
+    from ruda.session.parts import open_part, parts_of
+    from ruda.session.recents import Recent, Recents, add_recent, read_recents, remove_recent
+    from ruda.session.restore import (
+        ComparisonState,
+        DocumentState,
+        SessionState,
+        StateFile,
+        TargetState,
+        capture_session,
+        clear_state,
+        comparison_of_state,
+        read_state,
+        recipe_of_state,
+        target_of_state,
+        write_state,
+    )
+    from ruda.session.run_child import run_models
+    from ruda.session.run_process import ModelProcess, RemoteModel, RunWeights
+    from ruda.session.runner import (
+        BatchRun,
+        Evaluation,
+        LoadedModel,
+        Prediction,
+        Runnable,
+        evaluate,
+        load_model,
+        run_batch,
+        run_choice,
+    )
+    from ruda.session.saving import SaveOptions, can_write, edit_only, plan_saving
+    from ruda.session.sentences import say, say_steps, use_sentences
+    from ruda.session.session import Changes, Session
+    from ruda.session.settings import (
+        SettingInfo,
+        Settings,
+        SettingsFile,
+        read_settings,
+        setting_infos,
+        write_settings,
+    )
+    from ruda.session.side_by_side import (
+        CompareOptions,
+        CompareSide,
+        Comparison,
+        SideView,
+        compare_documents,
+    )
+    from ruda.session.steps import step_lines, steps_text
+    from ruda.session.targets import Target, parse_target, resolve_target
+    from ruda.session.wording import (
+        count_text,
+        counted,
+        listed,
+        number_text,
+        shape_text,
+        shapes_text,
+        share_text,
+        size_text,
+    )
 
 __all__ = [
     "Banner",
@@ -186,8 +211,11 @@ __all__ = [
     "CompareOptions",
     "ComparePage",
     "CompareSide",
+    "CompareSort",
     "CompareTable",
     "CompareValues",
+    "Comparison",
+    "ComparisonState",
     "ConfusionView",
     "DTypeShare",
     "DatasetPage",
@@ -221,6 +249,7 @@ __all__ = [
     "LossPage",
     "MetadataLine",
     "ModelFit",
+    "ModelProcess",
     "NormBar",
     "NormsView",
     "OTHERS",
@@ -237,12 +266,15 @@ __all__ = [
     "RecipeFlags",
     "RefusedPage",
     "Remedy",
+    "RemoteModel",
     "RuleDraft",
     "RuleLine",
     "RulesPage",
     "RunFigure",
     "RunPage",
     "RunSetup",
+    "RunWeights",
+    "Runnable",
     "SAMPLE",
     "SEVERAL",
     "SaveLine",
@@ -257,6 +289,7 @@ __all__ = [
     "Settings",
     "SettingsFile",
     "SideView",
+    "SortKey",
     "StateFile",
     "StatusLook",
     "SuggestLine",
@@ -269,6 +302,7 @@ __all__ = [
     "TensorTable",
     "Tile",
     "ValuesPage",
+    "WorkError",
     "accuracy_text",
     "add_recent",
     "banner_text",
@@ -283,10 +317,12 @@ __all__ = [
     "compare_documents",
     "compare_page",
     "compare_values",
+    "comparison_of_state",
     "convert_command",
     "count_text",
     "counted",
     "dataset_page",
+    "diff_banner",
     "diff_command",
     "diff_headline",
     "diff_lines",
@@ -348,6 +384,7 @@ __all__ = [
     "run_batch",
     "run_choice",
     "run_command",
+    "run_models",
     "run_page",
     "run_setup",
     "save_plan_page",
@@ -379,3 +416,5 @@ __all__ = [
     "write_settings",
     "write_state",
 ]
+
+__getattr__, __dir__ = lazy_door(globals(), HOMES)

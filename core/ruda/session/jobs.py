@@ -21,6 +21,7 @@ from typing import Generic, Literal, TypeVar
 
 from ruda.errors import RudaError
 from ruda.progress import Cancelled, Monitor, Progress
+from ruda.session.sentences import say
 
 R = TypeVar("R")
 Lane = Literal["read", "write"]
@@ -54,10 +55,28 @@ class JobState(Enum):
 class JobFailure:
     """Why a job failed: one sentence for a person, and a report that can be copied."""
 
-    summary: str
+    sentence: str
+    """As the library says it; the report has it, too."""
     report: str
     expected: bool
     """True for an error that Ruda raises on purpose; False for one that is a fault of Ruda."""
+
+    @property
+    def summary(self) -> str:
+        """The sentence in the language of the screens."""
+        return say(self.sentence)
+
+
+class WorkError(RudaError):
+    """Raised by a job whose work failed in another process: what that process said of it.
+
+    ``report`` is the trace from there; ``expected`` as in ``JobFailure``.
+    """
+
+    def __init__(self, summary: str, report: str, *, expected: bool) -> None:
+        super().__init__(summary)
+        self.report = report
+        self.expected = expected
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +228,7 @@ class Job(Generic[R]):
 
     def _fail(self, error: BaseException) -> None:
         with self._lock:
-            self._error = _failure(self.title, error)
+            self._error = failure_of(self.title, error)
             # What breaks while it is being stopped is part of the stop; its report is kept.
             stopped = self._stop.is_set()
             self._end(JobState.CANCELLED if stopped else JobState.FAILED, error)
@@ -311,7 +330,12 @@ class Jobs:
                 _log.exception("a listener of job %r failed", news.title)
 
 
-def _failure(title: str, error: BaseException) -> JobFailure:
+def failure_of(title: str, error: BaseException) -> JobFailure:
+    """What a person is told of an error that ended a job of this title."""
+    if isinstance(error, WorkError):
+        return JobFailure(
+            error.message, f"{title}\n{error.message}\n\n{error.report}", error.expected
+        )
     expected = isinstance(error, RudaError | OSError | MemoryError)
     if isinstance(error, RudaError):
         summary = str(error)

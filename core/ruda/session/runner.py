@@ -1,7 +1,8 @@
 """Running a model: weights into an architecture, one batch or a whole dataset through it.
 
 A parameter that the file did not fill keeps its initial value; a load with such parameters is
-refused unless it is asked for, and then every result says so.
+refused unless it is asked for, and then every result says so. A model stands in this process
+(``LoadedModel``, what a command runs) or in another one (``RemoteModel``, what the window runs).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -26,9 +27,42 @@ if TYPE_CHECKING:
     from ruda.nn import LayerSize, LayerTime, Module
     from ruda.session.document import TargetChoice
     from ruda.store import ApplyResult, Recipe, TensorIndex
-    from ruda.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
+
+
+class Runnable(Protocol):
+    """A model with weights in it, wherever it stands."""
+
+    @property
+    def architecture(self) -> Architecture:
+        """What it is, and what it takes."""
+
+    @property
+    def warning(self) -> str:
+        """Said above every output; empty when every parameter was filled."""
+
+    @property
+    def sizes(self) -> tuple[LayerSize, ...]:
+        """Parameters of every layer."""
+
+    def outputs(self, images: Array, monitor: Monitor = SILENT) -> Array:
+        """f32 (item, class) for stacked pictures of items, (item, height, width[, channel]).
+
+        Raises ShapeError and DTypeError for pictures that the model does not take.
+        """
+
+    def timed(
+        self, images: Array, monitor: Monitor = SILENT
+    ) -> tuple[Array, tuple[LayerTime, ...]]:
+        """The same, and the time of every layer. Raises as ``outputs``."""
+
+
+def initial_values_text(left: Sequence[str]) -> str:
+    """The warning about parameters that keep their initial value; empty for none."""
+    if not left:
+        return ""
+    return f"{counted(len(left), 'parameter')} {keeping_text(len(left))}: {listed(left)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,13 +74,45 @@ class LoadedModel:
     result: ApplyResult
 
     @property
+    def left(self) -> tuple[str, ...]:
+        """Parameters that keep their initial value."""
+        rows = self.result.report.of(Status.MISSING, Status.SKIPPED, Status.ERROR)
+        return tuple(row.key for row in rows if row.target is not None)
+
+    @property
     def warning(self) -> str:
         """Said above every output; empty when every parameter was filled."""
-        rows = self.result.report.of(Status.MISSING, Status.SKIPPED, Status.ERROR)
-        left = [row.key for row in rows if row.target is not None]
-        if not left:
-            return ""
-        return f"{counted(len(left), 'parameter')} {keeping_text(len(left))}: {listed(left)}"
+        return initial_values_text(self.left)
+
+    @property
+    def sizes(self) -> tuple[LayerSize, ...]:
+        """Parameters of every layer."""
+        from ruda.nn import layer_sizes
+
+        return layer_sizes(self.model)
+
+    def outputs(self, images: Array, monitor: Monitor = SILENT) -> Array:
+        """f32 (item, class) for stacked pictures of items, as ``Runnable`` says."""
+        monitor.check()
+        inputs = self.architecture.input.prepare(images)
+        return _outputs(self.model(inputs).numpy(), len(images))
+
+    def timed(
+        self, images: Array, monitor: Monitor = SILENT
+    ) -> tuple[Array, tuple[LayerTime, ...]]:
+        """The same, and the time of every layer.
+
+        It is run twice, and every layer's time is the shorter one, so that what is made at a
+        model's first call counts for no layer.
+        """
+        from ruda.nn import profile
+
+        inputs = self.architecture.input.prepare(images)
+        _, first = profile(self.model, inputs)
+        monitor.check()
+        output, second = profile(self.model, inputs)
+        layers = [min(pair, key=attrgetter("seconds")) for pair in zip(first, second, strict=True)]
+        return _outputs(output.numpy(), len(images)), tuple(layers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +234,10 @@ def load_model(
     return loaded
 
 
-def prepare(architecture: Architecture, images: Sequence[Any]) -> Tensor:
-    """Pictures of items as the model's input, f32 (item, channel, height, width).
+def stacked(architecture: Architecture, images: Sequence[Any]) -> Array:
+    """Pictures of items as one array, (item, height, width[, channel]); a copy.
 
-    Raises ShapeError for pictures of several sizes or of another size than the model's,
-    DTypeError for other pixels than u8, ModelError for items without a picture.
+    Raises ShapeError for pictures of several sizes, ModelError for items without a picture.
     """
     for image in images:
         if not isinstance(image, np.ndarray):
@@ -182,11 +247,11 @@ def prepare(architecture: Architecture, images: Sequence[Any]) -> Tensor:
     if len(shapes) > 1:
         sizes = listed(sorted(shape_text(shape) for shape in shapes))
         raise ShapeError(f"the pictures of one batch have different shapes: {sizes}")
-    return architecture.input.prepare(np.stack(images))
+    return np.stack(images)
 
 
 def run_batch(
-    loaded: LoadedModel,
+    loaded: Runnable,
     items: Sequence[Any],
     indices: Sequence[int],
     *,
@@ -195,35 +260,27 @@ def run_batch(
 ) -> BatchRun:
     """Run items through a model, timing every layer. ``indices`` are theirs in the dataset.
 
-    It is run twice, and every layer's time is the shorter one, so that what is made at a model's
-    first call counts for no layer.
     Raises ShapeError, DTypeError and ModelError for inputs that do not fit.
     """
-    from ruda.nn import layer_sizes, profile
-
     monitor.check()
     pairs = [split_item(item) for item in items]
-    inputs = prepare(loaded.architecture, [image for image, _ in pairs])
-    _, first = profile(loaded.model, inputs)
-    monitor.check()
-    output, second = profile(loaded.model, inputs)
-    layers = [min(pair, key=attrgetter("seconds")) for pair in zip(first, second, strict=True)]
-    outputs = _outputs(output.numpy(), len(items))
+    images = stacked(loaded.architecture, [image for image, _ in pairs])
+    outputs, layers = loaded.timed(images, monitor)
     names = class_names or loaded.architecture.input.classes
     labels = [label for _, label in pairs]
     return BatchRun(
         outputs=outputs,
         predictions=_predictions(outputs, labels, indices, names, loaded.architecture.output),
-        layers=tuple(layers),
+        layers=layers,
         warning=loaded.warning,
-        sizes=layer_sizes(loaded.model),
+        sizes=loaded.sizes,
         class_names=tuple(names),
         kind=loaded.architecture.output,
     )
 
 
 def run_choice(
-    loaded: LoadedModel,
+    loaded: Runnable,
     dataset: Dataset[Any],
     choice: BatchChoice,
     *,
@@ -249,7 +306,7 @@ def run_choice(
 
 
 def evaluate(
-    loaded: LoadedModel,
+    loaded: Runnable,
     dataset: Dataset[Any],
     *,
     batch_size: int = 256,
@@ -270,8 +327,8 @@ def evaluate(
         monitor.check()
         items = dataset.get_many(range(start, min(total, start + batch_size)))
         pairs = [split_item(item) for item in items]
-        inputs = prepare(loaded.architecture, [image for image, _ in pairs])
-        outputs.append(_outputs(loaded.model(inputs).numpy(), len(items)))
+        images = stacked(loaded.architecture, [image for image, _ in pairs])
+        outputs.append(loaded.outputs(images, monitor))
         labels.extend(label for _, label in pairs)
         monitor.report(Progress(start + len(items), total, "items"))
     classes = loaded.architecture.input.classes

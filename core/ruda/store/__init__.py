@@ -67,8 +67,8 @@ if TYPE_CHECKING:
     )
     from ruda.store.filerange import FileRange
     from ruda.store.format import ModelFormat
-    from ruda.store.half import HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter
-    from ruda.store.index import TensorIndex, TreeNode
+    from ruda.store.half import HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter, cast_target
+    from ruda.store.index import Stamp, TensorIndex, TreeNode
     from ruda.store.layout import PlannedTensor, PlanProblem
     from ruda.store.merging import MERGES
     from ruda.store.metadata_edit import MetadataEdit, edit_metadata
@@ -186,6 +186,7 @@ __all__ = [
     "SaveResult",
     "Severity",
     "Slice",
+    "Stamp",
     "Status",
     "StoreOptions",
     "SuggestKind",
@@ -211,6 +212,7 @@ __all__ = [
     "arch_to_toml",
     "available_formats",
     "blocks",
+    "cast_target",
     "check",
     "collect",
     "compact_indices",
@@ -338,6 +340,7 @@ __getattr__, __dir__ = lazy_door(
             "DiffRow",
             "Flag",
             "Nearest",
+            "Stamp",
             "Status",
             "fold",
             "fold_all",
@@ -364,8 +367,10 @@ __getattr__, __dir__ = lazy_door(
             "HALF_MODULES",
             "FloatCastAdapter",
             "HalfPrecisionAdapter",
+            "cast_target",
         ),
         "index": (
+            "Stamp",
             "TensorIndex",
             "TreeNode",
         ),

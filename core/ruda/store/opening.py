@@ -29,7 +29,7 @@ from ruda.store.formats.sharded import (
     weights_at,
     weights_in,
 )
-from ruda.store.index import TensorIndex
+from ruda.store.index import Stamp, TensorIndex
 from ruda.store.remote import open_bytes
 from ruda.store.uri import Place, Uri, place_of
 
@@ -107,7 +107,12 @@ def open_store(
     """
     place = place_of(path)
     try:
-        return _open_place(place, top_level_key, monitor)
+        # Stamped before it is opened: what takes its place meanwhile is told from it, not taken.
+        before = Stamp.of(place)
+        index = _open_place(place, top_level_key, monitor)
+        others = (Stamp.of(each) for each in (index.path, *index.shards) if each != place)
+        stamps = dict.fromkeys(each for each in (before, *others) if each is not None)
+        return replace(index, stamps=tuple(stamps))
     except OSError as error:
         if isinstance(error, RudaError):
             raise

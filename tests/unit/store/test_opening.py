@@ -1,5 +1,6 @@
 """Opening by content, and saying what a file is where it is none."""
 
+import json
 import os
 import subprocess
 import sys
@@ -168,3 +169,25 @@ def test_opening_a_file_imports_the_readers_that_it_needs(tmp_path):
         "['ruda.store.formats.safetensors', 'ruda.store.formats.sharded']",
         "[]",
     ]
+
+
+def test_an_index_knows_the_files_that_it_was_opened_from(tmp_path):
+    listed = {name: f"{name}.safetensors" for name in "ab"}
+    for key, name in listed.items():
+        (tmp_path / name).write_bytes(safetensors_bytes({key: np.ones(3, "<f4")}))
+    path = tmp_path / "model.safetensors.index.json"
+    path.write_text(json.dumps({"weight_map": listed}))
+    with open_store(path) as index:
+        before = index.stamps
+    assert [Path(each.path).name for each in before] == [path.name, *listed.values()]
+    os.utime(tmp_path / "b.safetensors", ns=(1, 1))
+    with open_store(path) as index:
+        assert index.stamps[:2] == before[:2]
+        assert index.stamps[2] != before[2]
+
+
+def test_a_folder_is_known_by_its_file(tmp_path):
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(b"\x02" + bytes(7) + b"{}")
+    with open_store(tmp_path) as index:
+        assert [each.path for each in index.stamps] == [str(path)]
