@@ -49,13 +49,21 @@ def open_document(
     ``show`` names the workspace that comes to the front with it; ``done`` is given the document.
     """
 
+    document_id = context.session.reserve()
+
     def work(monitor: Monitor) -> Part:
         return open_part(path, top_level_key, monitor=monitor)
 
     def opened(found: Part) -> None:
         index, parts = found
         document = context.session.open(
-            path, index, recipe=recipe, target=target, top_level_key=top_level_key, parts=parts
+            path,
+            index,
+            document_id=document_id,
+            recipe=recipe,
+            target=target,
+            top_level_key=top_level_key,
+            parts=parts,
         )
         if index.unsafe:
             context.notify(

@@ -20,6 +20,7 @@ from ruda.store import open_store
 pytestmark = [
     pytest.mark.gui,
     pytest.mark.slow,
+    pytest.mark.alone,
     pytest.mark.skipif(
         not (shutil.which("Xvfb") and shutil.which("xdotool")), reason="needs Xvfb and xdotool"
     ),
@@ -29,15 +30,7 @@ PATIENCE = 60.0
 """Seconds that anything may take on a busy machine."""
 
 
-def wait_for(what: Callable[[], Any], name: str) -> Any:
-    """Ask again and again until the answer is true."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        found = what()
-        if found:
-            return found
-        time.sleep(0.1)
-    raise AssertionError(f"{name} did not happen in {PATIENCE:.0f} s")
+SCREEN = ("-screen", "0", "1440x900x24", "-nolisten", "tcp")
 
 
 class Desk:
@@ -47,7 +40,9 @@ class Desk:
         self.config = folder / "config"
         read, write = os.pipe()
         self._server = subprocess.Popen(
-            ["Xvfb", "-displayfd", str(write), "-screen", "0", "1440x900x24", "-nolisten", "tcp"],
+            # Without -noreset the server starts anew whenever the last client leaves, and answers
+            # nobody meanwhile; every call of xdotool is such a client.
+            ["Xvfb", "-displayfd", str(write), "-noreset", *SCREEN],
             pass_fds=[write],
             stderr=subprocess.DEVNULL,
         )
@@ -56,17 +51,37 @@ class Desk:
             display = f":{pipe.readline().strip()}"
         self._environment = {**os.environ, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
         self.program: subprocess.Popen[bytes] | None = None
+        self._said = folder / "said"
         self._window = ""
 
     def start(self, *files: Path, words: tuple[str, ...] = ()) -> None:
         """Start the workbench and wait for its window."""
         command = [sys.executable, "-m", "ruda_workbench", "--config", str(self.config), *words]
-        self.program = subprocess.Popen(
-            [*command, *map(str, files)], env=self._environment, stderr=subprocess.DEVNULL
-        )
+        with self._said.open("wb") as said:
+            self.program = subprocess.Popen(
+                [*command, *map(str, files)], env=self._environment, stderr=said
+            )
         search = ("search", "--onlyvisible", "--name", "Ruda")
-        self._window = wait_for(lambda: self._tool(*search), "the window").split()[0]
+        self._window = self.wait_for(lambda: self._tool(*search), "the window").split()[0]
         self._tool("windowfocus", "--sync", self._window)
+
+    def wait_for(self, what: Callable[[], Any], name: str) -> Any:
+        """Ask again and again until the answer is true, or the program is no more."""
+        assert self.program is not None
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            ended = self.program.poll()
+            found = what()
+            if found:
+                return found
+            if ended is not None:
+                break
+            time.sleep(0.1)
+        said = self._said.read_text("utf-8", "replace")[-2000:]
+        raise AssertionError(
+            f"{name} did not happen in {PATIENCE:.0f} s; the program "
+            f"{'runs' if ended is None else f'ended with {ended}'} and said {said!r}"
+        )
 
     def keys(self, *keys: str) -> None:
         """Press keys, one after the other."""
@@ -136,20 +151,22 @@ SHAPES = {"module.fc1.bias": (32,), "module.fc2.bias": (10,)}
 def test_a_named_file_is_opened_and_comes_back(desk: Desk, make_file: Callable[..., Path]) -> None:
     path = make_file(SHAPES)
     desk.start(path)
-    wait_for(lambda: desk.title().startswith("made.safetensors"), "the title")
+    desk.wait_for(lambda: desk.title().startswith("made.safetensors"), "the title")
     kept = desk.quit()
     assert [document["path"] for document in kept["documents"]] == [str(path)]
     desk.start()
-    wait_for(lambda: desk.title().startswith("made.safetensors"), "the title of the second start")
+    desk.wait_for(
+        lambda: desk.title().startswith("made.safetensors"), "the title of the second start"
+    )
     desk.quit()
 
 
 def test_keys_switch_the_theme_and_it_is_kept(desk: Desk) -> None:
     desk.start()
     desk.keys("ctrl+shift+l")
-    wait_for(lambda: desk.settings().get("theme") == "dark", "the dark theme")
+    desk.wait_for(lambda: desk.settings().get("theme") == "dark", "the dark theme")
     desk.keys("ctrl+shift+l")
-    wait_for(lambda: desk.settings().get("theme") == "light", "the light theme")
+    desk.wait_for(lambda: desk.settings().get("theme") == "light", "the light theme")
     desk.quit()
 
 
@@ -158,11 +175,13 @@ def test_the_command_field_opens_the_sample_and_a_row_is_left_out(desk: Desk) ->
     desk.keys("ctrl+k")
     desk.type("open the sample")
     desk.keys("Return")
-    wait_for(lambda: "digits" in desk.title(), "the sample")
+    desk.wait_for(lambda: "digits" in desk.title(), "the sample")
     time.sleep(1.0)
     desk.keys("F8", "ctrl+End", "space")
     recovery = desk.config / "recovery.json"
-    wait_for(lambda: recovery.exists() and "skip" in recovery.read_text("utf-8"), "the decision")
+    desk.wait_for(
+        lambda: recovery.exists() and "skip" in recovery.read_text("utf-8"), "the decision"
+    )
     desk.keys("ctrl+z")
     kept = desk.quit()
     assert "skip" not in json.dumps(kept["documents"])
@@ -171,13 +190,13 @@ def test_the_command_field_opens_the_sample_and_a_row_is_left_out(desk: Desk) ->
 def test_a_file_is_saved_by_keys_alone(desk: Desk, make_file: Callable[..., Path]) -> None:
     path = make_file(SHAPES)
     desk.start(path)
-    wait_for(lambda: desk.title().startswith("made.safetensors"), "the title")
+    desk.wait_for(lambda: desk.title().startswith("made.safetensors"), "the title")
     time.sleep(1.0)
     desk.keys("ctrl+s")
     time.sleep(1.0)
     desk.keys("Return")
     out = path.with_name("made-converted.safetensors")
-    wait_for(out.exists, "the new file")
+    desk.wait_for(out.exists, "the new file")
     time.sleep(0.5)
     desk.quit()
     with open_store(out) as saved, open_store(path) as source:
@@ -189,14 +208,14 @@ def test_two_files_are_compared_and_the_rail_is_clicked(
 ) -> None:
     first, second = (make_file(SHAPES, f"{name}.safetensors") for name in ("one", "two"))
     desk.start(first, second)
-    wait_for(lambda: desk.title().startswith("two"), "both files")
+    desk.wait_for(lambda: desk.title().startswith("two"), "both files")
     desk.keys("ctrl+2", "ctrl+shift+v")
     time.sleep(1.0)
     kept = desk.quit()
     assert kept["workspace"] == "compare"
     assert len(kept["documents"]) == 2
     desk.start()
-    wait_for(lambda: desk.title().endswith("Ruda"), "the window")
+    desk.wait_for(lambda: desk.title().endswith("Ruda"), "the window")
     time.sleep(1.0)
     desk.click(32, 168)
     assert desk.quit()["workspace"] == "data"

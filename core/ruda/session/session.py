@@ -57,7 +57,7 @@ class Session:
 
     @property
     def documents(self) -> tuple[Document, ...]:
-        """Open documents in the order they were opened."""
+        """Open documents in the order they were asked for."""
         return tuple(history.document for history in self._histories.values())
 
     @property
@@ -91,21 +91,33 @@ class Session:
         except KeyError:
             raise RudaError(f"document {document_id} is not open") from None
 
+    def reserve(self) -> int:
+        """Id of a document that is to be opened: its place among those that are asked for.
+
+        Opening takes its time, and a small file asked for second may be there first.
+        """
+        return next(self._ids)
+
     def open(
         self,
         path: Path,
         index: TensorIndex,
         *,
+        document_id: int | None = None,
         recipe: Recipe | None = None,
         target: TargetChoice | None = None,
         top_level_key: str | None = None,
         parts: tuple[str, ...] = (),
     ) -> Document:
-        """Take in an opened index and bring it to the front."""
+        """Take in an opened index and bring it to the front.
+
+        With a ``document_id`` that was reserved, the document stands where it was asked for, and
+        does not come before one in front that was asked for later.
+        """
         from ruda.store import Recipe
 
         document = Document(
-            id=next(self._ids),
+            id=self.reserve() if document_id is None else document_id,
             path=path,
             index=index,
             recipe=Recipe() if recipe is None else recipe,
@@ -113,8 +125,9 @@ class Session:
             top_level_key=top_level_key,
             parts=parts,
         )
-        self._histories[document.id] = History.begin(document)
-        self._active = document.id
+        opened = {**self._histories, document.id: History.begin(document)}
+        self._histories = dict(sorted(opened.items()))
+        self._active = max(document.id, self._active or 0)
         self._tell(Changes.DOCUMENTS | Changes.ACTIVE | Changes.RECIPE | Changes.TARGET)
         return document
 

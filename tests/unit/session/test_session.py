@@ -1,3 +1,4 @@
+import itertools
 from pathlib import Path
 
 import pytest
@@ -7,10 +8,10 @@ from ruda.session import Changes, OpenDataset, TargetChoice
 from ruda.store import Recipe, TensorIndex
 
 
-def opened(session, name="a.bpk", closed=None):
+def opened(session, name="a.bpk", closed=None, document_id=None):
     closers = () if closed is None else (lambda: closed.append(name),)
     index = TensorIndex.of([], format="rudapack", closers=closers)
-    return session.open(Path(name), index)
+    return session.open(Path(name), index, document_id=document_id)
 
 
 @pytest.fixture
@@ -26,6 +27,23 @@ def test_opening_brings_to_the_front_and_tells(session, heard):
     assert session.documents == (document,)
     assert document.recipe == Recipe()
     assert heard == [Changes.DOCUMENTS | Changes.ACTIVE | Changes.RECIPE | Changes.TARGET]
+
+
+@pytest.mark.parametrize("done", list(itertools.permutations("abc")), ids="".join)
+def test_files_stand_in_the_order_they_were_asked_for(session, done):
+    """Whichever is read first, the one asked for last is in front in the end."""
+    reserved = {name: session.reserve() for name in "abc"}
+    for name in done:
+        opened(session, name, document_id=reserved[name])
+    assert [document.name for document in session.documents] == ["a", "b", "c"]
+    assert session.active.name == "c"
+
+
+def test_a_late_file_comes_before_one_that_was_asked_for_earlier(session):
+    early, late = opened(session, "early"), session.reserve()
+    session.activate(early.id)
+    assert session.active is early
+    assert opened(session, "late", document_id=late) is session.active
 
 
 def test_closing_releases_the_file_and_shows_the_neighbour(session, heard):
