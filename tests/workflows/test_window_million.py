@@ -23,7 +23,7 @@ from ruda_workbench.main_window import MainWindow
 from ruda_workbench.workspaces.compare import CompareWorkspace
 from ruda_workbench.workspaces.weights import WeightsWorkspace
 
-pytestmark = [pytest.mark.gui, pytest.mark.slow]
+pytestmark = [pytest.mark.gui, pytest.mark.slow, pytest.mark.alone]
 
 MILLION = 1_000_000
 LIMIT = 0.1
