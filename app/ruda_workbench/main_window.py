@@ -50,10 +50,13 @@ from ruda_workbench.widgets.drop_veil import DropVeil
 from ruda_workbench.widgets.logo import Logo
 from ruda_workbench.widgets.notices import Notice, NoticeStack
 from ruda_workbench.widgets.rail import Rail
+from ruda_workbench.widgets.roomy import Pages, Roomy
 from ruda_workbench.widgets.status_line import StatusLine
 from ruda_workbench.workspaces.table import WORKSPACES
 from ruda_workbench.workspaces.workspace import Workspace
 
+LEAST = (640, 360)
+"""A screen of 1280 × 720 at 200 %. What finds no room then is scrolled to."""
 INSPECTOR_FROM = 1140
 """Width of the window from which there is room for the inspector."""
 RECOVERY_DELAY = 500
@@ -72,7 +75,7 @@ class MainWindow(QMainWindow):
         self.setWindowIcon(icon("logo"))
         self.setAcceptDrops(True)
         self.resize(1440, 900)
-        self.setMinimumSize(960, 520)  # a screen of 1920 × 1080 at 200 %
+        self.setMinimumSize(*LEAST)
         self.book = ActionBook(self)
         self._workspaces: dict[str, Workspace] = {}
         self._inspectors: dict[str, QWidget] = {}
@@ -104,10 +107,10 @@ class MainWindow(QMainWindow):
         column.setSpacing(0)
         self.rail = Rail()
         self.status = StatusLine()
-        self._stack = QStackedWidget()
+        self._stack = Pages()
         self._inspector = QFrame()
         self._inspector.setObjectName("Inspector")
-        self._inspector.setMinimumWidth(240)
+        self._inspector.setMinimumWidth(Size.INSPECTOR)
         inner = QVBoxLayout(self._inspector)
         inner.setContentsMargins(0, 0, 0, 0)
         self._inspector_stack = QStackedWidget()
@@ -115,7 +118,7 @@ class MainWindow(QMainWindow):
         self._splitter = QSplitter(Qt.Orientation.Horizontal)
         self._splitter.setHandleWidth(1)
         self._splitter.setChildrenCollapsible(False)
-        self._splitter.addWidget(self._stack)
+        self._splitter.addWidget(Roomy(self._stack, "workspaces"))
         self._splitter.addWidget(self._inspector)
         self._splitter.setStretchFactor(0, 1)
         self._splitter.setStretchFactor(1, 0)
@@ -157,7 +160,6 @@ class MainWindow(QMainWindow):
         row.addWidget(self.tabs, 4)
         row.addSpacing(Space.L)
         self.command = CommandField(self._find, self)
-        self.command.setMinimumWidth(200)
         row.addWidget(self.command, 1)
         row.addSpacing(Space.S)
         self._open = push_button(tr("Open…"), "open")

@@ -2,6 +2,7 @@
 
 python -m ruda_workbench.shots SCREEN --theme light|dark --out FILE
 python -m ruda_workbench.shots --list
+python -m ruda_workbench.shots --all FOLDER [SCREEN…] [--size …] [--scheme …] [--language …]
 """
 
 from __future__ import annotations
@@ -16,27 +17,22 @@ from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from PySide6.QtCore import QSize
-from PySide6.QtGui import QColor, QPainter, QPixmap
-from PySide6.QtWidgets import QDialog
 
-from ruda.session import (
-    LANGUAGES,
-)
+from ruda.session import LANGUAGES
 from ruda_workbench.application import application, build_window, let_go
 from ruda_workbench.main_window import MainWindow
-from ruda_workbench.scenes import compare, data, weights, windows
+from ruda_workbench.scenes import compare, data, inspector, states, weights, windows
 from ruda_workbench.scenes.scene import Scene
+from ruda_workbench.shot_sheets import SCHEMES, SIZES, picture, sweep
 from ruda_workbench.storage import Storage
-
-SIZE = QSize(1440, 900)
-
 
 SCREENS: dict[str, Callable[[Scene], None]] = {
     **weights.SCREENS,
     **compare.SCREENS,
     **data.SCREENS,
     **windows.SCREENS,
+    **inspector.SCREENS,
+    **states.SCREENS,
 }
 """Screen name → function that brings a fresh window into its state."""
 
@@ -77,12 +73,12 @@ def take_files(files: Sequence[Path], theme: str, out: Path, folder: Path) -> in
 
 
 def _take(window: MainWindow, scene: Scene, stage: Callable[[Scene], None], out: Path) -> int:
-    window.resize(SIZE)
+    window.resize(SIZES["large"])
     window.show()
     try:
         stage(scene)
         scene.settle()
-        written = _picture(window).save(str(out))
+        written = picture(window).save(str(out))
     finally:
         let_go(window)
     if not written:
@@ -91,35 +87,34 @@ def _take(window: MainWindow, scene: Scene, stage: Callable[[Scene], None], out:
     return 0
 
 
-def _picture(window: MainWindow) -> QPixmap:
-    """The window, with an open sheet over its middle."""
-    picture = window.grab()
-    for sheet in [each for each in window.findChildren(QDialog) if each.isVisible()]:
-        painter = QPainter(picture)
-        painter.fillRect(window.rect(), QColor(0, 0, 0, 90))
-        corner = window.rect().center() - sheet.rect().center()
-        painter.drawPixmap(corner, sheet.grab())
-        painter.end()
-        sheet.close()
-    return picture
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Take one picture, or list the screens."""
+    """Take one picture, or every screen in every look, or list the screens."""
     parser = argparse.ArgumentParser(prog="ruda_workbench.shots", description=__doc__)
-    parser.add_argument("screen", nargs="?", choices=sorted(SCREENS))
+    parser.add_argument("screens", nargs="*", metavar="SCREEN")
     parser.add_argument("--theme", choices=["light", "dark"], default="light")
     parser.add_argument("--contrast", choices=["normal", "high"], default="normal")
     parser.add_argument("--language", choices=sorted(LANGUAGES), default="en")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--all", type=Path, metavar="FOLDER", help="write contact sheets, too")
+    parser.add_argument("--size", nargs="+", choices=list(SIZES), default=["large", "low"])
+    parser.add_argument("--scheme", nargs="+", choices=SCHEMES, default=SCHEMES)
     options = parser.parse_args(arguments)
-    if options.list or options.screen is None:
+    unknown = sorted(set(options.screens) - set(SCREENS))
+    if unknown:
+        parser.error(f"no screen is called {', '.join(unknown)}; --list names them")
+    if options.all is not None:
+        names = options.screens or list(SCREENS)
+        language, sizes, schemes = options.language, options.size, options.scheme
+        sheets = sweep(names, options.all, language=language, sizes=sizes, schemes=schemes)
+        sys.stdout.write("".join(f"{path}\n" for path in sheets))
+        return 0
+    if options.list or not options.screens:
         sys.stdout.write("\n".join(SCREENS) + "\n")
         return 0
-    out = options.out or Path(f"{options.screen}-{options.theme}.png")
+    name = options.screens[0]
     look = Look(options.theme, options.contrast, options.language)
-    return take_screen(options.screen, look, out)
+    return take_screen(name, look, options.out or Path(f"{name}-{options.theme}.png"))
 
 
 if __name__ == "__main__":

@@ -133,6 +133,15 @@ QMenu::icon { padding-left: ${s}px; }
 QToolTip {
     background: $raised; color: $text; border: 1px solid $control_line; padding: ${xs}px ${s}px;
 }
+QSlider { min-height: 22px; background: transparent; }
+QSlider::groove:horizontal { height: 4px; border-radius: 2px; background: $hairline; }
+QSlider::sub-page:horizontal { height: 4px; border-radius: 2px; background: $accent; }
+QSlider::handle:horizontal {
+    width: 12px; height: 12px; margin: -5px 0; border-radius: 7px;
+    background: $raised; border: 1px solid $faint;
+}
+QSlider::handle:horizontal:hover, QSlider::handle:horizontal:focus { border-color: $accent; }
+QSlider::handle:horizontal:focus { background: $tint; }
 QSplitter::handle { background: transparent; }
 QSplitter::handle:hover { background: $tint; }
 QCheckBox { spacing: ${s}px; background: transparent; }

@@ -235,7 +235,7 @@ class Size:
     TOP_BAR = 44
     RAIL = 64
     STATUS_LINE = 28
-    INSPECTOR = 290
+    INSPECTOR = 312
     ICON = 18
     HIT = 24
     """Smallest target that a pointer has to reach."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QMouseEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -33,6 +33,7 @@ from ruda_workbench.widgets.buttons import Segments, Switch, push_button
 from ruda_workbench.widgets.labels import Facts, label, set_role
 from ruda_workbench.widgets.painting import round_region
 from ruda_workbench.widgets.placing import room_for
+from ruda_workbench.widgets.roomy import Roomy
 
 FORMATS = (
     ("safetensors", ".safetensors", "safetensors"),
@@ -44,9 +45,8 @@ FORMATS = (
 SUFFIXES = {".pth": "pytorch", ".bin": "pytorch", ".ckpt": "pytorch", ".npy": "numpy"}
 """Further suffixes of the formats."""
 PARTS = ("file", "metadata", "shared", "notes")
+WIDTH = 800
 BODY_HEIGHT = 210
-REST_HEIGHT = 390
-"""What stands above and below the body."""
 
 
 class SaveSheet(QDialog):
@@ -69,7 +69,7 @@ class SaveSheet(QDialog):
         self.setModal(True)
         self.setWindowFlag(Qt.WindowType.FramelessWindowHint)
         self.setAttribute(Qt.WidgetAttribute.WA_TranslucentBackground)
-        self.setMinimumWidth(800)
+        self.setMinimumWidth(560)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._build()
         self.metadata.begin(dict(view.metadata))
@@ -88,6 +88,14 @@ class SaveSheet(QDialog):
         column.setContentsMargins(Space.XL, Space.L, Space.XL, Space.L)
         column.setSpacing(Space.M)
         column.addWidget(label(tr("Save converted"), font=text_font(Type.TITLE, bold=True)))
+        column.addWidget(Roomy(self._middle(), "save.middle"), 1)
+        column.addLayout(self._foot())
+
+    def _middle(self) -> QWidget:
+        middle = QWidget()
+        column = QVBoxLayout(middle)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.M)
         self._what = label(role="dim", wrap=True)
         column.addWidget(self._what)
         column.addLayout(self._path_row())
@@ -109,7 +117,12 @@ class SaveSheet(QDialog):
         self.replace.toggled.connect(self._refresh)
         column.addWidget(self.replace)
         column.addStretch(1)
-        column.addLayout(self._foot())
+        return middle
+
+    def fit(self) -> None:
+        """Grow to what there is to see, as far as the screen has room for it."""
+        wanted = room_for(self.parentWidget() or self, WIDTH, self.sizeHint().height())
+        self.resize(wanted.expandedTo(QSize(0, self.height())))
 
     def _path_row(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -153,8 +166,7 @@ class SaveSheet(QDialog):
         inner = QVBoxLayout(card)
         inner.setContentsMargins(Space.M, Space.M, Space.M, Space.M)
         self._pages = QStackedWidget()
-        sheet = room_for(self.parentWidget() or self, 1, BODY_HEIGHT + REST_HEIGHT)
-        self._pages.setFixedHeight(sheet.height() - REST_HEIGHT)
+        self._pages.setFixedHeight(BODY_HEIGHT)
         facts = QWidget()
         column = QVBoxLayout(facts)
         column.setContentsMargins(0, 0, 0, 0)
@@ -188,6 +200,11 @@ class SaveSheet(QDialog):
         row.addWidget(cancel)
         row.addWidget(self.save_button)
         return row
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Come up as large as need be."""
+        self.fit()
+        super().showEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Cut the corners off where perhaps no compositor makes them transparent."""
@@ -315,6 +332,7 @@ class SaveSheet(QDialog):
         self.banner.show_text("error" if problem else "warning", text[:1].upper() + text[1:])
         set_role(self.path, "invalid", bool(problem) and not exists and page is not None)
         self.save_button.setEnabled(not problem)
+        QTimer.singleShot(0, self, self.fit)  # once the banner has its height
 
     def _show_page(self, page: SavePlanPage) -> None:
         self._facts.show_facts(_facts(page))

@@ -181,7 +181,7 @@ class ConvertPanel(QWidget):
             return  # it is being made
         if view is None:
             self.model.show_lines(())
-            self.table.empty_text = laid.problem
+            self.table.empty_text = tr("Nothing can be converted.")
             self._summary.set_text("")
             self.banner.show_text("error", laid.problem)
             self._can_check(on=False)

@@ -15,6 +15,7 @@ from ruda.session import (
     JobFailure,
     counted,
     diff_headline,
+    reason_text,
     shape_text,
     status_look,
     tr,
@@ -36,7 +37,7 @@ from ruda_workbench.qt_jobs import Latest
 from ruda_workbench.theme import mono_font, text_font
 from ruda_workbench.tokens import Space, Type
 from ruda_workbench.widgets.buttons import push_button
-from ruda_workbench.widgets.labels import Facts, label, set_role
+from ruda_workbench.widgets.labels import Facts, label, sentence, set_role
 
 ASK_AFTER = 200
 """Milliseconds without a key after which the effect is worked out."""
@@ -89,7 +90,7 @@ class DecisionSheet(QDialog):
         name = self._keys[0] if not more else f"{self._keys[0]} + {counted(more, 'tensor')}"
         column.addWidget(label(name, font=text_font(Type.TITLE, bold=True), wrap=True))
         if row.reason:
-            column.addWidget(label(row.reason, role="dim", wrap=True))
+            column.addWidget(label(sentence(reason_text(row)), role="dim", wrap=True))
         line = QHBoxLayout()
         self.text = QLineEdit()
         self.text.setObjectName("decision.text")
@@ -189,5 +190,5 @@ def _words(row: DiffRow) -> str:
     word = status_look(row.status).word
     made = row.adapted
     if made is None or row.status is Status.ERROR:
-        return f"{word} · {row.reason}" if row.reason else word
+        return f"{word} · {reason_text(row)}" if row.reason else word
     return " · ".join((word, *made.trail, shape_text(made.shape)))

@@ -30,6 +30,7 @@ from ruda.session import (
     later,
     numpy_literal,
     reading_code,
+    reason_text,
     shape_text,
     tr,
 )
@@ -46,7 +47,7 @@ from ruda_workbench.tensor_views import TensorViews
 from ruda_workbench.theme import mono_font, text_font
 from ruda_workbench.tokens import Size, Space
 from ruda_workbench.widgets.buttons import Segments, Switch, icon_button, push_button
-from ruda_workbench.widgets.labels import ElidedLabel, Facts, label, set_role
+from ruda_workbench.widgets.labels import ElidedLabel, Facts, label, sentence, set_role
 from ruda_workbench.widgets.plots import HeatMap, Histogram
 
 Pair = tuple[TensorSnapshot, TensorSnapshot | None]
@@ -155,13 +156,13 @@ class InspectorPanel(QWidget):
         self._key.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._copy = icon_button("copy", tr("Copy the key"), "inspector.copy")
         self._copy.clicked.connect(self._copy_key)
-        self._pin = icon_button("pin", tr("Pin, to lay others beside it"), "inspector.pin")
-        self._pin.clicked.connect(self._pin_shown)
+        self.pin = icon_button("pin", tr("Pin, to lay others beside it"), "inspector.pin")
+        self.pin.clicked.connect(self._pin_shown)
         self._more = icon_button("more", tr("Copy as…"), "inspector.copy-as")
         self._more.setMenu(self._copy_menu())
         self._more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         row.addWidget(self._key, 1)
-        for button in (self._copy, self._pin, self._more):
+        for button in (self._copy, self.pin, self._more):
             row.addWidget(button)
         head.addLayout(row)
         self._stepper = QWidget()
@@ -250,7 +251,7 @@ class InspectorPanel(QWidget):
         self.show_pairs(())
         target = row.target
         self._missing_key.set_text(row.key)
-        self._missing_note.setText(_sentence(row.reason))
+        self._missing_note.setText(sentence(reason_text(row)))
         self._pages.setCurrentIndex(2)
         if target is None:
             return
@@ -277,8 +278,8 @@ class InspectorPanel(QWidget):
         """Show these tensors, the first of them now; and why ``row`` does not load as it is."""
         why = ""
         if row is not None and (row.caution or row.status is not Status.APPLIED):
-            why = row.reason
-        self.reason.setText(_sentence(why))
+            why = reason_text(row)
+        self.reason.setText(sentence(why))
         self.reason.setVisible(bool(why))
         grave = row is not None and row.status is Status.ERROR
         set_role(self.reason, "role", "error" if grave else "dim")
@@ -483,10 +484,6 @@ class InspectorPanel(QWidget):
 
     def _copy_key(self) -> None:
         QGuiApplication.clipboard().setText(self.shown_key)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _scrolled(inner: QWidget) -> QScrollArea:

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
+from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from ruda.progress import SILENT, Monitor
@@ -33,6 +33,7 @@ from ruda_workbench.qt_jobs import Latest
 from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.banner import Banner
 from ruda_workbench.widgets.buttons import StatusChip, Switch
+from ruda_workbench.widgets.chip_bar import ChipBar
 from ruda_workbench.widgets.coverage import CoverageCard
 from ruda_workbench.widgets.data_table import DataTable
 from ruda_workbench.widgets.fields import FilterField
@@ -41,6 +42,8 @@ from ruda_workbench.widgets.overview_strip import OverviewStrip
 OVERVIEW = ("applied", "skipped", "unused", "missing", "error")
 """Statuses by how much they want to be looked at; the first is not marked."""
 RANKS = np.array([OVERVIEW.index(status.value) for status in Status], dtype=np.int64)
+LOW = 700
+"""Height of the window under which the coverage takes one line."""
 AT_ONCE = 20_000
 """Rows up to which a page is made without a job."""
 
@@ -73,14 +76,13 @@ class LoadDiffPanel(QWidget):
         column.setSpacing(Space.M)
         column.addWidget(self.coverage)
         column.addWidget(self.banner)
-        column.addLayout(self._chip_row())
+        self._chip_box = self._chip_row()
+        column.addWidget(self._chip_box)
         column.addWidget(self._table_card(), 3)
         self.rules = RulesCard(self._context, self._watch)
         column.addWidget(self.rules, 2)
 
-    def _chip_row(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(Space.S - 2)
+    def _chip_row(self) -> ChipBar:
         self.chips: dict[Status, StatusChip] = {}
         for status in Status:
             look = status_look(status)
@@ -89,19 +91,14 @@ class LoadDiffPanel(QWidget):
             chip.toggled.connect(self._chips_changed)
             chip.only.connect(self._only)
             self.chips[status] = chip
-            row.addWidget(chip)
-        row.addStretch(1)
         self.fold = Switch(tr("Families"), "diff.fold")
         self.fold.setChecked(True)
         self.fold.setToolTip(tr("Show rows whose keys differ in numbers only as one"))
         self.fold.toggled.connect(self.refresh)
-        row.addWidget(self.fold)
-        row.addSpacing(Space.M)
         self.filter = FilterField("diff.filter", tr("Filter keys"))
         self.filter.setMaximumWidth(260)
         self.filter.asked.connect(self._search)
-        row.addWidget(self.filter, 2)
-        return row
+        return ChipBar((*self.chips.values(),), self.fold, self.filter)
 
     def _table_card(self) -> QFrame:
         card = QFrame()
@@ -184,6 +181,12 @@ class LoadDiffPanel(QWidget):
                 self.open_row_menu()
                 return True
         return super().eventFilter(watched, event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave the table what little room there is."""
+        super().resizeEvent(event)
+        self.coverage.set_low(on=self.window().height() < LOW)
+        self._chip_box.set_narrow(on=event.size().width() < self._chip_box.wide)
 
     def leave(self) -> None:
         """Drop the question that is open, and keep what was typed."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from ruda.session import later, tr
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Space, Type
 from ruda_workbench.widgets.buttons import Picker, push_button
-from ruda_workbench.widgets.labels import ElidedLabel, set_role
+from ruda_workbench.widgets.labels import ElidedLabel, label, set_role
 
 FILE_TARGET = "\0file"
+NARROW = 620
+"""Width under which there is no room for the second button."""
 WHOLE = later("the whole file")
 
 
@@ -36,7 +39,7 @@ class TitleRow(QWidget):
         font = text_font(Type.TITLE, bold=True)
         self._name = ElidedLabel(font=font)
         self._name.setObjectName("title.name")
-        self._onto = ElidedLabel(tr("onto"), font=text_font(Type.TITLE), ink="dim")
+        self._onto = label(tr("onto"), role="dim", font=text_font(Type.TITLE))
         self.target = Picker("title.target", tr("Target model"), quiet=True)
         self.target.setFont(font)
         self.target.picked.connect(self.target_picked)
@@ -53,6 +56,17 @@ class TitleRow(QWidget):
         outer.addWidget(self._save)
         self._command.clicked.connect(self.command_asked)
         self._save.clicked.connect(self.save_asked)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave the names what little width there is; the command is also in the menu."""
+        super().resizeEvent(event)
+        self._command.setHidden(event.size().width() < NARROW)
+
+    def minimumSizeHint(self) -> QSize:
+        """The room without the button that gives way."""
+        least = super().minimumSizeHint()
+        shown = 0 if self._command.isHidden() else self._command.sizeHint().width() + Space.S
+        return QSize(least.width() - shown, least.height())
 
     def _fact_row(self) -> QHBoxLayout:
         row = QHBoxLayout()

@@ -147,22 +147,6 @@ def _save_shared(scene: Scene) -> None:
     sheet.shared.how.chosen.emit("once")
 
 
-def _heat(scene: Scene) -> None:
-    diff_problems(scene)
-    scene.settle()
-    panel = scene.weights.inspector()
-    panel.tabs.choose("heat")
-    panel.tabs.chosen.emit("heat")
-
-
-def _values(scene: Scene) -> None:
-    diff_problems(scene)
-    scene.settle()
-    panel = scene.weights.inspector()
-    panel.tabs.choose("values")
-    panel.tabs.chosen.emit("values")
-
-
 def _refused(scene: Scene) -> None:
     scene.sample()
     broken = scene.folder / "broken.safetensors"
@@ -193,8 +177,6 @@ SCREENS: dict[str, Callable[[Scene], None]] = {
     "save": _save,
     "save-metadata": _save_metadata,
     "save-shared": _save_shared,
-    "heat-map": _heat,
-    "values": _values,
     "refused": _refused,
     "command": _command,
 }

@@ -50,7 +50,7 @@ class ConfusionMatrix(QWidget):
 
     def _label_width(self, names: tuple[str, ...]) -> float:
         metrics = QFontMetrics(text_font(Type.CAPTION + 1))
-        widest = max((metrics.horizontalAdvance(name) for name in names), default=0)
+        widest = max((metrics.horizontalAdvance(name) for name in (*names, tr("true"))), default=0)
         return float(min(max(widest, 24) + Space.S, 120))
 
     def _cells(self) -> tuple[QPointF, float]:

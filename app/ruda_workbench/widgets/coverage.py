@@ -18,20 +18,37 @@ class CoverageCard(QFrame):
         super().__init__()
         self.setObjectName("coverage")
         self.setProperty("surface", "card")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(Space.L, Space.M, Space.L, Space.M)
-        column.setSpacing(Space.M - 2)
-        row = QHBoxLayout()
+        self._column = QVBoxLayout(self)
+        self._row = QHBoxLayout()
+        self._row.setSpacing(Space.M)
         self._headline = ElidedLabel(font=text_font(bold=True))
         self._headline.setObjectName("coverage.headline")
         self._summary = ElidedLabel(ink="dim")
         self._summary.setObjectName("coverage.summary")
-        row.addWidget(self._headline)
-        row.addStretch(1)
-        row.addWidget(self._summary)
-        column.addLayout(row)
+        self._row.addWidget(self._headline)
+        self._row.addStretch(1)
+        self._row.addWidget(self._summary)
+        self._column.addLayout(self._row)
         self._bar = StackedBar()
-        column.addWidget(self._bar)
+        self._bar.setMinimumWidth(80)
+        self._low: bool | None = None
+        self.set_low(on=False)
+
+    def set_low(self, *, on: bool) -> None:
+        """Stand in one line where there is little height, the bar between figure and facts."""
+        if on == self._low:
+            return
+        self._low = on
+        above = Space.S if on else Space.M
+        self._column.setContentsMargins(Space.L, above, Space.L, above)
+        self._column.setSpacing(0 if on else Space.M - 2)
+        if on:
+            self._column.removeWidget(self._bar)
+            self._row.insertWidget(1, self._bar, 1)
+        else:
+            self._row.removeWidget(self._bar)
+            self._column.addWidget(self._bar)
+        self._row.setStretch(self._row.count() - 2, 0 if on else 1)
 
     @property
     def headline(self) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QFontMetrics, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton
 
 from ruda.session import tr
-from ruda_workbench.theme import mono_font
+from ruda_workbench.theme import mono_font, text_font
+from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.labels import set_role
 
 DEBOUNCE = 80
@@ -25,7 +26,9 @@ class FilterField(QLineEdit):
         self.setObjectName(name)
         self.setAccessibleName(placeholder)
         self.setPlaceholderText(placeholder)
-        self.setMinimumWidth(130)
+        # The placeholder is read whole, beside both marks.
+        words = QFontMetrics(text_font()).horizontalAdvance(placeholder)
+        self.setMinimumWidth(max(130, words + 64 + 2 * Space.S + Space.M))
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 6, 0)
         row.setSpacing(4)

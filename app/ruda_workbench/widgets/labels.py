@@ -26,6 +26,11 @@ def label(
     return made
 
 
+def sentence(words: str) -> str:
+    """Words that the library says within a line, as a sentence of their own."""
+    return f"{words[:1].upper()}{words[1:]}." if words else ""
+
+
 def set_role(widget: QWidget, name: str, value: object) -> None:
     """Set a property that the style sheet looks at, and have it look again."""
     if widget.property(name) == value:
@@ -116,9 +121,9 @@ class Facts(QWidget):
         super().__init__(parent)
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(0)
+        self._grid.setHorizontalSpacing(Space.S)
         self._grid.setVerticalSpacing(Space.XS + 2)
-        self._grid.setColumnMinimumWidth(0, key_width)
+        self._grid.setColumnMinimumWidth(0, key_width - Space.S)
         self._grid.setColumnStretch(1, 1)
         self._rows: list[tuple[QLabel, ElidedLabel]] = []
 

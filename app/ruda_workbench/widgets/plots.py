@@ -166,6 +166,8 @@ class HeatMap(QWidget):
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, False)
         painter.drawImage(area, self._image[2])
         self._hatch(painter, page, area)
+        painter.setPen(colour("hairline"))  # a map of zeros is as white as its ground
+        painter.drawRect(area.adjusted(0, 0, -1, -1))
 
     def _hatch(self, painter: QPainter, page: ValuesPage, area: QRectF) -> None:
         rows, columns = page.grid.shape

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QSplitter, QVBoxLayout, QWidget
 
 from ruda.session import CompareOptions, Document, JobNews, later, tr
 from ruda.store import write_comparison
@@ -21,6 +21,7 @@ from ruda_workbench.panels.compare_maps import CompareMapsPanel
 from ruda_workbench.panels.compare_sides import CompareOptionsCard
 from ruda_workbench.panels.welcome import WelcomePanel, WelcomeText
 from ruda_workbench.tokens import Space
+from ruda_workbench.widgets.roomy import Pages
 from ruda_workbench.workspaces.workspace import Workspace
 
 WELCOME = WelcomeText(
@@ -42,7 +43,7 @@ class CompareWorkspace(Workspace):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.watch = CompareWatch(context, self)
-        self._pages = QStackedWidget()
+        self._pages = Pages()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._pages)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
-from PySide6.QtWidgets import QFileDialog, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
 from ruda.session import BatchChoice, Changes, dataset_page, is_dataset, later, tr
 from ruda_workbench import data_operations
@@ -18,6 +18,7 @@ from ruda_workbench.panels.data_head import DataHead
 from ruda_workbench.panels.data_item import ItemPanel
 from ruda_workbench.panels.welcome import WelcomePanel, WelcomeText
 from ruda_workbench.tokens import Space
+from ruda_workbench.widgets.roomy import Pages
 from ruda_workbench.workspaces.workspace import Workspace
 
 WELCOME = WelcomeText(
@@ -42,7 +43,7 @@ class DataWorkspace(Workspace):
         super().__init__(context)
         self.watch = BatchWatch(context, self)
         self._item = ItemPanel(context, "item")
-        self._pages = QStackedWidget()
+        self._pages = Pages()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._pages)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from ruda.models import architectures
 from ruda.session import Changes, Remedy, later, tr
@@ -22,6 +22,7 @@ from ruda_workbench.run_watch import RunWatch
 from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.banner import Banner
 from ruda_workbench.widgets.buttons import Segments
+from ruda_workbench.widgets.roomy import Pages
 from ruda_workbench.workspaces.workspace import Workspace
 
 VIEWS = (
@@ -55,7 +56,7 @@ class RunWorkspace(Workspace):
         self.head = RunHead()
         self.head.offer(tuple((a.name, f"{a.name}   {a.title}") for a in architectures()))
         column.addWidget(self.head)
-        self._pages = QStackedWidget()
+        self._pages = Pages()
         column.addWidget(self._pages, 1)
         self.missing = MissingCard()
         self._pages.addWidget(self.missing)
@@ -78,7 +79,7 @@ class RunWorkspace(Workspace):
         self.batch = RunBatchPanel(self.context)
         self.layers = LayersPanel()
         self.dataset = RunDatasetPanel()
-        self._view_pages = QStackedWidget()
+        self._view_pages = Pages()
         for panel in (self.batch, self.layers, self.dataset):
             self._view_pages.addWidget(panel)
         column.addWidget(self._view_pages, 1)

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -46,6 +45,7 @@ from ruda_workbench.panels.title import FILE_TARGET, TitleRow
 from ruda_workbench.panels.welcome import WelcomePanel
 from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.buttons import Segments, push_button
+from ruda_workbench.widgets.roomy import Pages
 from ruda_workbench.workspaces.workspace import Workspace
 
 VIEWS = (("tensors", later("Tensors")), ("diff", later("Load diff")), ("convert", later("Convert")))
@@ -84,7 +84,7 @@ class WeightsWorkspace(Workspace):
         self._views: dict[int, str] = {}
         self._save_waits = False
         self._size_of: tuple[TensorTable | None, int] = (None, 0)
-        self._pages = QStackedWidget()
+        self._pages = Pages()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._pages)
@@ -114,7 +114,7 @@ class WeightsWorkspace(Workspace):
         self.diff = LoadDiffPanel(self.context, self.watch)
         self.convert = ConvertPanel(self.context, self.watch)
         self.chooser = TargetChooser(self.context)
-        self._view_pages = QStackedWidget()
+        self._view_pages = Pages()
         for panel in (self.tensors, self.diff, self.convert, self.chooser):
             self._view_pages.addWidget(panel)
         column.addWidget(self._view_pages, 1)

@@ -1,0 +1,49 @@
+"""Pages that keep their least size in a window that is smaller: they scroll instead."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QWidget
+
+
+class Pages(QStackedWidget):
+    """A stack that needs the room of the page in front, not that of the largest."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.currentChanged.connect(self._turned)
+
+    def sizeHint(self) -> QSize:
+        """That of the page in front."""
+        page = self.currentWidget()
+        return super().sizeHint() if page is None else page.sizeHint()
+
+    def minimumSizeHint(self) -> QSize:
+        """That of the page in front."""
+        page = self.currentWidget()
+        if page is None:
+            return super().minimumSizeHint()
+        return page.minimumSizeHint().expandedTo(page.minimumSize())
+
+    def _turned(self, _: int) -> None:
+        self.updateGeometry()
+
+
+class Roomy(QScrollArea):
+    """Holds a widget that fills it, and scrolls where the widget needs more room than there is."""
+
+    def __init__(self, inner: QWidget, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what lies in it has it
+        self.setMinimumSize(160, 80)
+        self.viewport().setAutoFillBackground(False)
+        self.setWidget(inner)
+        inner.setAutoFillBackground(False)  # setWidget switches it on
+
+    def sizeHint(self) -> QSize:
+        """All the room that the inner widget would like."""
+        inner = self.widget()
+        return super().sizeHint() if inner is None else inner.sizeHint()
