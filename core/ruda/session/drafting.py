@@ -12,6 +12,7 @@ from itertools import count
 from ruda.errors import RecipeError
 from ruda.session.language import tr
 from ruda.session.pages.rules import RuleDraft
+from ruda.session.sentences import say
 
 _FIELD = re.compile(r"\{([^{}]*)\}")
 _GROUP = "([^.]+)"
@@ -24,7 +25,7 @@ def schema_draft(before: str, after: str, *, enabled: bool = True) -> RuleDraft:
         pattern, fields = _pattern_of(before)
         replacement = _replacement_of(after, fields)
     except RecipeError as error:
-        return RuleDraft(before, after, enabled, str(error))
+        return RuleDraft(before, after, enabled, say(str(error)))
     return RuleDraft(pattern, replacement, enabled)
 
 

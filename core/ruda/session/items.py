@@ -9,6 +9,7 @@ import numpy as np
 
 from ruda.errors import DatasetError, DTypeError
 from ruda.progress import SILENT, Monitor, track
+from ruda.session.sentences import say
 from ruda.tensor import DType
 
 if TYPE_CHECKING:
@@ -84,5 +85,5 @@ def read_items(
         try:
             items[index] = dataset[index]
         except DatasetError as error:
-            problems[index] = str(error)
+            problems[index] = say(str(error))
     return items, problems

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ruda.session.language import later, tr
+from ruda.session.sentences import say
 from ruda.store import presets, recognised
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def preset_offers() -> tuple[PresetOffer, ...]:
         PresetOffer(
             name=preset.name,
             title=tr(PRESET_TITLES.get(preset.name, preset.title)),
-            note=". ".join(filter(None, (preset.title, preset.note))),
+            note=". ".join(say(text) for text in (preset.title, preset.note) if text),
             preset=preset,
         )
         for preset in presets()

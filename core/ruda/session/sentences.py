@@ -28,9 +28,10 @@ MOST_JOINTS = 40
 
 _HEAD = re.compile(r"(?:[^:]|:(?! ))+: ")
 _PLACE = re.compile(
-    r"\S+(?: -> \S+)?|(?:[/'\"]|[A-Za-z]:[\\/]|\w+://).*|.*\.\w{1,12}", re.DOTALL | re.ASCII
+    r"(?:remap )?\S+(?: -> \S+)?|(?:[/'\"]|[A-Za-z]:[\\/]|\w+://).*|.*\.\w{1,12}",
+    re.DOTALL | re.ASCII,
 )
-"""What may stand before a colon as it is: a word, a pair of keys, a path, an address, a key."""
+"""What may stand before a colon as it is: a word, a rule, two keys, a path, an address."""
 _WORD = re.compile("[A-Za-z]+")
 _QUOTED = re.compile(r"""(?<![\w'"])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)""")
 """A key or a text as ``repr`` writes it; the apostrophe of a word is none."""
@@ -43,9 +44,11 @@ _MASKED = re.compile("[\ue000-\uf8ff]")
 def say(text: str) -> str:
     """A sentence of the library in the language of the screens; English where it is not known.
 
-    Quick for what was said before; a text that is new is matched with the templates once.
+    Line by line. Quick for what was said before; what is new is matched with the templates once.
     """
-    return _said(text) if _book[0].is_open else text
+    if not _book[0].is_open:
+        return text
+    return "\n".join(map(_said, text.split("\n")))
 
 
 def say_steps(steps: Iterable[str]) -> str:
@@ -55,7 +58,7 @@ def say_steps(steps: Iterable[str]) -> str:
 
 def say_words(text: str) -> str:
     """A few words, such as ``cast f16``, in the language of the screens."""
-    return _book[0].said(text, words=True) or text
+    return (_book[0].said(text, words=True) or text) if _book[0].is_open else text
 
 
 def use_sentences(load: Callable[[], Mapping[str, str]] | None) -> None:

@@ -1,4 +1,4 @@
-"""Reasons and banners: the library's own in English, from the facts in another language."""
+"""Reasons and banners: the library's own in English, said anew in another language."""
 
 from __future__ import annotations
 
@@ -12,20 +12,27 @@ from ruda.session import (
     difference_text,
     reason_text,
     use_catalogue,
+    use_sentences,
 )
 from ruda.store import Recipe, TensorIndex, TensorSnapshot, compare, diff
 
 GERMAN = {
-    "shape: the file has {have}, the target expects {want}": "Form: {have} statt {want}",
-    "type: the file has {have}, the target expects {want}": "Typ: {have} statt {want}",
-    "in the source, wanted by nobody": "von niemandem gewollt",
     "{errors} of {total} cannot be applied, and {missing} keep their initial value": (
         "{errors}/{total} gehen nicht, {missing} bleiben"
     ),
-    "{changed} of {numel} values differ": "{changed} von {numel} verschieden",
-    "{beyond} beyond the tolerance": "{beyond} jenseits",
-    "shape {left} and {right}": "Form {left} und {right}",
-    "type {left} and {right}": "Typ {left} und {right}",
+}
+SENTENCES = {
+    "shape: {1}; {2} axes against {3}": "Form: {1}; {2} Achsen gegen {3}",
+    "shape: {1}; {2}": "Form: {1}; {2:words}",
+    "axis {1}: {2} against {3}": "Achse {1}: {2} gegen {3}",
+    "dtype: {1}{2}": "Typ: {1}{2}",
+    "the file has {1}, the target expects {2}": "{1} statt {2}",
+    "; cast it to {1}": "; in {1} umwandeln",
+    "in the source, wanted by nobody": "von niemandem gewollt",
+    "{1} of {2} values differ": "{1} von {2} verschieden",
+    "{1}, {2} beyond the tolerance": "{1}, {2} jenseits",
+    "shape {1} and {2}": "Form {1} und {2}",
+    "dtype {1} and {2}": "Typ {1} und {2}",
 }
 
 
@@ -33,6 +40,7 @@ GERMAN = {
 def english_again() -> Iterator[None]:
     yield
     use_catalogue({})
+    use_sentences(None)
 
 
 def index(**tensors: np.ndarray) -> TensorIndex:
@@ -67,12 +75,13 @@ def test_another_language_says_the_facts() -> None:
     target = index(a=ones(2), b=ones(3), c=ones(4))
     report = diff(index(a=ones(5), c=ones(4), x=ones(1)), target)
     use_catalogue(GERMAN)
+    use_sentences(lambda: SENTENCES)
     assert banner_text(report) == "1/3 gehen nicht, 1 bleiben"
     reasons = {row.key: reason_text(row) for row in report.rows}
-    assert reasons["a"] == "Form: [5] statt [2]"
+    assert reasons["a"] == "Form: [5] statt [2]; Achse 0: 5 gegen 2"
     assert reasons["x"] == "von niemandem gewollt"
     typed = diff(index(a=ones(2, dtype="f8"), b=ones(3)), TARGET)
-    assert reason_text(typed.rows[0]) == "Typ: f64 statt f32"
+    assert reason_text(typed.rows[0]) == "Typ: f64 statt f32; in f32 umwandeln"
 
 
 def differences() -> dict[str, str]:
@@ -90,6 +99,7 @@ def test_differences_are_told_in_both_languages() -> None:
         "same": "",
     }
     use_catalogue(GERMAN)
+    use_sentences(lambda: SENTENCES)
     assert differences() == {
         "a": "2 von 2 verschieden, 2 jenseits",
         "b": "Form [3] und [4]",

@@ -14,6 +14,7 @@ from ruda.session.families import families_of
 from ruda.session.language import tr
 from ruda.session.pages.folding import Groups, Vector, fold_rows, group_rows
 from ruda.session.pages.reasons import reason_text
+from ruda.session.sentences import say_steps
 from ruda.session.wording import shapes_text
 from ruda.store import Cause, DiffReport, DiffRow, Flag, Nearest, RowList, RowsAt, Status, fold
 
@@ -299,7 +300,7 @@ def what_happens(row: DiffRow) -> str:
     """The last column: the steps of a row that applies, the reason of any other."""
     if row.status is not Status.APPLIED:
         return reason_text(row)
-    steps = " · ".join(row.trail)
+    steps = say_steps(row.trail)
     if row.caution:
         return (
             tr("{steps} · square: orientation unproven", steps=steps)

@@ -10,6 +10,7 @@ import numpy as np
 from ruda.errors import DTypeError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.session.language import tr
+from ruda.session.sentences import say_steps
 from ruda.session.wording import count_text, counted, number_text, shape_text, share_text, size_text
 from ruda.tensor import DType
 
@@ -198,7 +199,7 @@ def _facts(snapshot: TensorSnapshot, source: TensorSnapshot | None) -> list[Fact
     values = counted(snapshot.numel, "value")
     facts.append(Fact(tr("type"), f"{dtype}, {values}, {size_text(snapshot.nbytes)}"))
     if snapshot.trail:
-        facts.append(Fact(tr("step"), " · ".join(snapshot.trail)))
+        facts.append(Fact(tr("step"), say_steps(snapshot.trail)))
     if snapshot.container is not None:
         facts.append(Fact(tr("module"), snapshot.container))
     if snapshot.shared_with is not None:

@@ -13,6 +13,7 @@ from ruda.progress import SILENT, Monitor
 from ruda.session.items import as_picture, dtype_text, label_text, split_item
 from ruda.session.language import tr
 from ruda.session.pages.inspector import Fact
+from ruda.session.sentences import say
 from ruda.session.wording import count_text, number_text, share_text
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def item_page(
     try:
         item = dataset[index]
     except DatasetError as error:
-        return ItemPage(index, title, None, None, (), (), "", str(error))
+        return ItemPage(index, title, None, None, (), (), "", say(str(error)))
     image, label = split_item(item)
     names = dataset.class_names
     facts = [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ruda.progress import SILENT, Monitor
 from ruda.session.language import tr
+from ruda.session.sentences import say
 from ruda.session.wording import count_text, counted, number_text
 from ruda.store import (
     Action,
@@ -99,7 +100,7 @@ def _sentence(overflow: int, clamped: int, total: CastCounts) -> tuple[str, str]
 def _line(rows: list[ConversionRow]) -> LossLine:
     refused = next((row.refused for row in rows if row.refused), "")
     if refused:
-        return LossLine(refused, "skipped")
+        return LossLine(say(refused), "skipped")
     cast = [row for row in rows if row.is_cast]
     if not cast:
         return LossLine("", "")

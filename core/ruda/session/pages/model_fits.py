@@ -12,6 +12,7 @@ from ruda.errors import RudaError
 from ruda.progress import SILENT, Monitor, track
 from ruda.session.document import Document, TargetChoice
 from ruda.session.language import tr
+from ruda.session.sentences import say
 from ruda.session.wording import counted, listed
 from ruda.store import (
     CastPolicy,
@@ -112,10 +113,10 @@ def _of_proposal(found: Proposal, recipe: Recipe) -> ModelFit:
     return ModelFit(
         choice=TargetChoice.of(found.architecture.name, found.settings),
         recipe=made,
-        title=found.architecture.title,
+        title=say(found.architecture.title),
         tensors=found.tensors,
         facts=_facts(found.tensors, found.settings, (*filter(None, (found.adapter, found.cast)),)),
-        doubts=(*left, *found.doubts),
+        doubts=(*left, *map(say, found.doubts)),
     )
 
 
@@ -143,7 +144,7 @@ def _by_defaults(
             fit = ModelFit(
                 choice=TargetChoice.of(architecture.name),
                 recipe=made,
-                title=architecture.title,
+                title=say(architecture.title),
                 tensors=applied,
                 facts=_facts(applied, {}, words),
                 doubts=(),

@@ -13,6 +13,7 @@ import numpy as np
 from ruda.errors import RecipeError
 from ruda.progress import SILENT, Monitor
 from ruda.session.pages.folding import Vector
+from ruda.session.sentences import say
 from ruda.store import KeyRemapper
 
 _BLOCK = 50_000
@@ -69,14 +70,14 @@ def _problem(keys: Sequence[str], query: Query) -> QueryProblem | None:
     try:
         re.compile(query.text)
     except re.error as error:
-        return QueryProblem(error.msg, error.pos)
+        return QueryProblem(say(error.msg), error.pos)
     if "(" not in query.text or not set("*+{") & set(query.text):
         return None
     try:
         # A remapper refuses patterns that run away; the longest keys are the ones to try.
         KeyRemapper.of((query.text, "")).plan(heapq.nlargest(_TRIED, keys, key=len))
     except RecipeError as error:
-        return QueryProblem(str(error).partition(": ")[2] or str(error), error.position)
+        return QueryProblem(say(str(error).partition(": ")[2] or str(error)), error.position)
     return None
 
 

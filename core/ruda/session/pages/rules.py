@@ -10,6 +10,7 @@ from ruda.errors import RecipeError
 from ruda.progress import SILENT, Monitor
 from ruda.session.families import families_of
 from ruda.session.language import tr
+from ruda.session.sentences import say
 from ruda.session.wording import counted
 from ruda.store import RemapRule, alternative_key, fold
 
@@ -184,7 +185,7 @@ def _rule_line(
         # Refuses patterns that would take forever on these keys.
         after = rule.rename_all(keys, monitor=monitor)
     except RecipeError as error:
-        line = RuleLine(number, draft, 0, 0, str(error), error.position, is_error=True)
+        line = RuleLine(number, draft, 0, 0, say(str(error)), error.position, is_error=True)
         return line, keys, matched
     hits = rule.count_hits(keys, after)
     now = _matched(after, wanted, monitor)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ruda.session.language import tr
 from ruda.session.pages.metadata import MetadataLine, metadata_lines
+from ruda.session.sentences import say, say_steps
 from ruda.session.wording import counted, shapes_text, size_text
 from ruda.store import alias_groups, fold
 from ruda.tensor import CastCounts
@@ -120,9 +121,9 @@ def save_plan_page(
         dtypes_after=_dtype_shares(view.values()),
         lines=_save_lines(view),
         left_out=max(0, len(source) - len(view)),
-        blockers=tuple(str(problem) for problem in plan.blockers),
-        warnings=tuple(str(problem) for problem in plan.warnings),
-        notes=tuple(note for note in view.notes if note not in known),
+        blockers=tuple(say(str(problem)) for problem in plan.blockers),
+        warnings=tuple(say(str(problem)) for problem in plan.warnings),
+        notes=tuple(say(note) for note in view.notes if note not in known),
         metadata=metadata_lines(source.metadata, _written(plan), dropped),
         shared=_shared(plan),
         files=len(plan.parts) + 1 if plan.parts else 1,
@@ -166,7 +167,7 @@ def saved_page(result: SaveResult) -> SavedPage:
         casts=total,
         cast_text=cast_text(total),
         worst=tuple(f"{family}: {cast_text(counts)}" for family, counts in families.items()),
-        warnings=tuple(str(problem) for problem in result.warnings),
+        warnings=tuple(say(str(problem)) for problem in result.warnings),
         verified=result.verified,
         stale=tuple(path.name for path in result.stale),
     )
@@ -229,7 +230,7 @@ def _save_line(members: list[TensorSnapshot]) -> SaveLine:
         count=len(members),
         shape=shapes_text(member.shape for member in members),
         dtype=first.dtype_label,
-        what=" · ".join(first.trail),
+        what=say_steps(first.trail),
         nbytes=sum(member.nbytes for member in members),
         module=first.container or "",
     )

@@ -10,6 +10,7 @@ from ruda.session.language import later, tr
 from ruda.session.pages.diff import diff_headline, diff_summary
 from ruda.session.pages.diff_lines import DiffTable
 from ruda.session.pages.rules import ChangeLine, drafts_of, rules_page, wanted_keys
+from ruda.session.sentences import say
 from ruda.store import Status, Suggestion, SuggestReport, Verdict, diff
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _line(step: Suggestion) -> SuggestLine:
         verdict=tr(word),
         mark=mark,
         matches=tr("+{matches} matches", matches=step.matches),
-        evidence=step.evidence,
+        evidence=say(step.evidence),
         step=step,
     )
 
@@ -127,4 +128,4 @@ def _title(step: Suggestion) -> str:
         return tr("Adapt {name}", name=step.adapter)
     if step.kind.value == "index":
         return tr("Close gaps in numbers")
-    return step.title
+    return say(step.title)
