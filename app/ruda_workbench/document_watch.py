@@ -23,6 +23,7 @@ from ruda.session import (
     SuggestLine,
     Target,
     TensorTable,
+    say,
     suggest_lines,
     tensor_table,
     tr,
@@ -250,7 +251,7 @@ def lay(document: Document, derived: Derived, monitor: Monitor) -> Laid:
             elif target.index is not None:
                 wanted = frozenset(target.index)
     except RudaError as error:
-        problem = str(error)
+        problem = say(str(error))
     return Laid(document, target, report, rows, None, None, wanted, problem)
 
 
@@ -266,5 +267,5 @@ def with_view(laid: Laid, derived: Derived, monitor: Monitor, *, planned: bool) 
         if planned or len(view) <= AT_ONCE:
             plan = plan_page(document, view, SaveOptions(proposed_path(document)))
     except RudaError as error:
-        return replace(laid, view=None, plan=None, problem=str(error))
+        return replace(laid, view=None, plan=None, problem=say(str(error)))
     return replace(laid, view=view, plan=plan)

@@ -16,6 +16,7 @@ from ruda.session import (
     layout_title,
     preset_offers,
     rules_of,
+    say,
     tr,
 )
 from ruda.store import CastPolicy, CastScope, Decision, Hint
@@ -75,7 +76,7 @@ def take_preset(context: Context, document: Document, name: str) -> str:
     try:
         recipe = offer.preset.on(document.recipe)
     except RudaError as error:
-        return str(error)
+        return say(str(error))
     if recipe == document.recipe:
         return tr("The recipe has these steps already.")
     context.session.edit(document.id, offer.title, recipe)
@@ -128,7 +129,7 @@ def choose_cast(
     try:
         cast = cast_policy(to, every=every, keep=keep)
     except RudaError as error:
-        return str(error)
+        return say(str(error))
     if cast != document.recipe.cast:
         title = tr("Cast to {to}", to=to) if to else tr("Keep types")
         context.session.edit(document.id, title, document.recipe.with_cast(cast))

@@ -24,6 +24,7 @@ from ruda.session import (
     LossPage,
     SavePlanPage,
     loss_page,
+    say,
     size_text,
     tr,
     with_fix,
@@ -301,7 +302,7 @@ class ConvertPanel(QWidget):
         try:
             recipe = with_fix(document.recipe, line, "" if name == "none" else name)
         except RudaError as error:
-            self.banner.show_text("error", str(error))
+            self.banner.show_text("error", say(str(error)))
             return
         if recipe != document.recipe:
             self._context.session.edit(document.id, tr("Types of {key}", key=line.key), recipe)

@@ -16,6 +16,8 @@ from ruda.session import (
     counted,
     diff_headline,
     reason_text,
+    say,
+    say_steps,
     shape_text,
     status_look,
     tr,
@@ -140,7 +142,7 @@ class DecisionSheet(QDialog):
             decisions = self.decisions()
             recipe = document.recipe.with_decision(*decisions)
         except RudaError as error:
-            self._show_problem(str(error))
+            self._show_problem(say(str(error)))
             return
         self._show_problem("")
         if not decisions:
@@ -191,4 +193,4 @@ def _words(row: DiffRow) -> str:
     made = row.adapted
     if made is None or row.status is Status.ERROR:
         return f"{word} · {reason_text(row)}" if row.reason else word
-    return " · ".join((word, *made.trail, shape_text(made.shape)))
+    return " · ".join(filter(None, (word, say_steps(made.trail), shape_text(made.shape))))

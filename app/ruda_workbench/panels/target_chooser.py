@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from ruda.models import architectures
 from ruda.progress import Monitor
-from ruda.session import Document, JobFailure, ModelFit, model_fits, tr
+from ruda.session import Document, JobFailure, ModelFit, model_fits, say, tr
 from ruda_workbench.context import Context
 from ruda_workbench.icons import paint_icon
 from ruda_workbench.panels.title import FILE_TARGET
@@ -164,7 +164,7 @@ class TargetChooser(QWidget):
         column.addWidget(file_row)
         column.addWidget(_caption(tr("All models")))
         for architecture in architectures():
-            row = _Model(architecture.name, architecture.title, architecture.summary)
+            row = _Model(architecture.name, say(architecture.title), say(architecture.summary))
             row.clicked.connect(self._clicked)
             column.addWidget(row)
         column.addStretch(1)

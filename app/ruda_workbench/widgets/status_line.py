@@ -28,9 +28,9 @@ def job_text(news: JobNews) -> str:
         if share is not None:
             parts.append(f"{share * 100:.0f} %")
         elif progress.done:
-            parts.append(f"{count_text(progress.done)} {progress.unit}")
+            parts.append(f"{count_text(progress.done)} {tr(progress.unit)}")
         if news.rate:
-            rate = f"{count_text(round(news.rate))} {progress.unit}"
+            rate = f"{count_text(round(news.rate))} {tr(progress.unit)}"
             parts.append(f"{size_text(int(news.rate)) if progress.unit == 'bytes' else rate}/s")
     return " · ".join(parts)
 

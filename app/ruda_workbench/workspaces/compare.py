@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QSplitter, QVBoxLayout, QWidget
 
-from ruda.session import CompareOptions, Document, JobNews, later, tr
+from ruda.session import CompareOptions, Document, JobNews, later, say, tr
 from ruda.store import write_comparison
 from ruda_workbench import compare_operations, operations, report_operations
 from ruda_workbench.action_book import Action
@@ -109,7 +109,7 @@ class CompareWorkspace(Workspace):
     def findings(self) -> tuple[str, ...]:
         """Notes of the comparison."""
         table = self.watch.table
-        return () if table is None else table.report.notes
+        return () if table is None else tuple(map(say, table.report.notes))
 
     def accepts(self, path: Path) -> bool:
         """While it is in front, every file."""

@@ -24,6 +24,7 @@ from ruda.session import (
     counted,
     later,
     refused_page,
+    say,
     size_text,
     steps_text,
     tr,
@@ -77,7 +78,7 @@ class WeightsWorkspace(Workspace):
 
     ACTIONS: ClassVar[tuple[Action[Any], ...]] = ()
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, welcome: WelcomePanel | None = None) -> None:
         super().__init__(context)
         self.watch = DocumentWatch(context, self)
         self._inspector = InspectorPanel(context)
@@ -88,7 +89,7 @@ class WeightsWorkspace(Workspace):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._pages)
-        self.welcome = WelcomePanel()
+        self.welcome = welcome or WelcomePanel()
         self._pages.addWidget(self.welcome)
         self._pages.addWidget(self._document_page())
         self._connect()
@@ -172,7 +173,7 @@ class WeightsWorkspace(Workspace):
             return ()
         unsafe = tuple(tr("refused, not run: {name}", name=name) for name in document.index.unsafe)
         report = () if laid is None or laid.report is None else laid.report.notes
-        return (*document.index.notes, *unsafe, *report)
+        return (*map(say, document.index.notes), *unsafe, *map(say, report))
 
     def accepts(self, path: Path) -> bool:
         """Every file; folders are for others."""
