@@ -18,6 +18,7 @@ from ruda.store import (
     KeyRemapper,
     PathFilter,
     Recipe,
+    cast_target,
     preset_named,
 )
 from ruda.tensor import DType
@@ -147,7 +148,7 @@ class RecipeFlags:
             raise SettingError("--add names modules that are halved, too; add --half")
         if self.cast is not None:
             name = "i8" if self.cast == "int8" else self.cast
-            return CastPolicy.every(DType.parse(name), keep=self.keep)
+            return CastPolicy.every(cast_target(name), keep=self.keep)
         if self.keep and before is None:
             raise SettingError("--keep names modules that a cast leaves out; add --half or --cast")
         if before is not None and (self.keep or self.add):
@@ -156,11 +157,11 @@ class RecipeFlags:
             )
         return before
 
-    def arguments(self) -> list[str]:
-        """The flags as words of a command line."""
+    def arguments(self, *, ending: str = "") -> list[str]:
+        """The flags as words of a command line; ``-b`` ends those for a second file."""
         words: list[str] = []
         for each in fields(self):
-            flag = _FLAGS.get(each.name, f"--{each.name.replace('_', '-')}")
+            flag = _FLAGS.get(each.name, f"--{each.name.replace('_', '-')}") + ending
             value = getattr(self, each.name)
             if isinstance(value, bool):
                 words.extend([flag] if value else [])

@@ -119,7 +119,7 @@ def relabelled(snapshot: TensorSnapshot, key: str, containers: tuple[str, ...]) 
 
 
 def transposed(snapshot: TensorSnapshot) -> TensorSnapshot:
-    """The matrix with its two axes swapped; the trail says ``transpose 0,1``.
+    """The matrix with its two axes swapped; the trail says ``transpose 1,0``.
 
     Raises AdapterError for quantized and packed dtypes and for other ranks.
     """
@@ -136,7 +136,7 @@ def transposed(snapshot: TensorSnapshot) -> TensorSnapshot:
     rows, columns = snapshot.shape
     return _rebuilt(
         snapshot,
-        "transpose 0,1",
+        "transpose 1,0",
         shape=(columns, rows),
         source=TransposedSource(snapshot.source, snapshot.shape, snapshot.nbytes),
     )

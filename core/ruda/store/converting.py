@@ -257,7 +257,7 @@ def _is_turned_wrong(key: str, made: Mapping[str, TensorSnapshot], recipe: Recip
     """True if a bias fits the axis of a turned matrix that it should not fit after the turn."""
     snapshot = made[key]
     bias = made.get(with_last_segment(key, "bias"))
-    if bias is None or len(snapshot.shape) != 2 or "transpose 0,1" not in snapshot.trail:
+    if bias is None or len(snapshot.shape) != 2 or "transpose 1,0" not in snapshot.trail:
         return False
     out_axis = 1 if "-to-ruda" in recipe.adapter().name else 0
     return bias.shape == snapshot.shape[1 - out_axis :][:1] != snapshot.shape[out_axis:][:1]

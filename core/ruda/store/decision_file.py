@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from ruda.store.decisions import Action, Change, Decision, Pad, Reshape, Slice, Take, Transpose
 from ruda.store.entries import EntryReader, Place
+from ruda.store.half import cast_target
 from ruda.store.recipe import DTypePolicy, Recipe
 
 T = TypeVar("T")
@@ -51,7 +52,7 @@ def read_decision(reader: EntryReader, value: Any, place: Place) -> Decision:
     more, make = _CHANGES.get(action, ((), None))
     table = reader.table(value, place, ("key", "action", "to", *more))
     key = reader.needed(table, "key", place)
-    to = reader.dtype(table, "to", place) if "to" in table else None
+    to = reader.dtype(table, "to", place, cast_target) if "to" in table else None
     change = None if make is None else reader.placed(place, lambda: make(reader, table, place))
     return reader.placed(place, lambda: Decision(key, action, to, change))
 
@@ -62,7 +63,7 @@ def read_policy(reader: EntryReader, value: Any, place: Place) -> DTypePolicy:
     pattern = reader.needed(table, "match", place)
     allowed = {a.value: a for a in (Action.KEEP, Action.CAST, Action.CLAMP)}
     action = _action(reader, table, place, allowed)
-    to = reader.dtype(table, "to", place) if "to" in table else None
+    to = reader.dtype(table, "to", place, cast_target) if "to" in table else None
     return reader.placed(place, lambda: DTypePolicy(pattern, action, to))
 
 

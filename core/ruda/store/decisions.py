@@ -321,8 +321,10 @@ def _plain(key: str, action: Action, _: list[str]) -> Decision:
 
 
 def _typed(key: str, action: Action, words: list[str]) -> Decision:
+    from ruda.store.half import cast_target
+
     try:
-        return Decision(key, action, DType.parse(words[0]))
+        return Decision(key, action, cast_target(words[0]))
     except DTypeError as error:
         raise RecipeError(f"{key!r}: {error}", step=STEP) from None
 

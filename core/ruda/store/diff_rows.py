@@ -211,7 +211,7 @@ class DiffRow:
 
     @property
     def trail(self) -> tuple[str, ...]:
-        """What the steps of the recipe did, in order: ``rename``, ``transpose 0,1``, …."""
+        """What the steps of the recipe did, in order: ``rename``, ``transpose 1,0``, …."""
         return () if self.adapted is None else self.adapted.trail
 
     @property

@@ -208,10 +208,16 @@ class EntryReader:
             raise self.refuse(place, f"the entry {key!r} is missing")
         return value
 
-    def dtype(self, table: Mapping[str, Any], key: str, place: Place) -> DType:
+    def dtype(
+        self,
+        table: Mapping[str, Any],
+        key: str,
+        place: Place,
+        parse: Callable[[str], DType] = DType.parse,
+    ) -> DType:
         """The entry as the name of an element type, which has to be there."""
         try:
-            return DType.parse(self.needed(table, key, place))
+            return parse(self.needed(table, key, place))
         except DTypeError as error:
             raise self.refuse((*place, key), str(error)) from None
 

@@ -48,6 +48,19 @@ floats get none. They have a range of their own, and programs that scale them ea
 """
 
 
+def cast_target(name: str) -> DType:
+    """The type that a cast names, such as ``bf16``.
+
+    Raises DTypeError for a word that is no type, with those that floats can be cast to; a type that
+    they cannot be cast to is refused by the cast itself.
+    """
+    try:
+        return DType.parse(name)
+    except DTypeError:
+        known = ", ".join(str(dtype) for dtype in CAST_TARGETS)
+        raise DTypeError(f"no dtype is called {name!r}; floats can be cast to {known}") from None
+
+
 def _checked_kind(name: str, modules: frozenset[str]) -> str:
     """The kind, if it is one that can be meant. Raises SettingError with the nearest name."""
     if name in modules or name in KNOWN_KINDS or ":" in name:

@@ -18,7 +18,13 @@ from ruda.errors import DTypeError, RecipeError, SettingError
 from ruda.store.adapt import IdentityAdapter, ModuleAdapter, adapter_named, chain
 from ruda.store.decided import Choice, DecidedCast
 from ruda.store.decisions import Action, Change, Decision, Take, require_compatible
-from ruda.store.half import CAST_TARGETS, HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter
+from ruda.store.half import (
+    CAST_TARGETS,
+    HALF_MODULES,
+    FloatCastAdapter,
+    HalfPrecisionAdapter,
+    cast_target,
+)
 from ruda.store.merging import require_merge
 from ruda.store.naming import require_alone
 from ruda.store.patterns import compile_pattern, guard
@@ -135,7 +141,7 @@ class DTypePolicy:
         clamped = word.startswith("clamp:")
         name = word.removeprefix("clamp:")
         try:
-            to = DType.I8 if name == "int8" else DType.parse(name)
+            to = DType.I8 if name == "int8" else cast_target(name)
         except DTypeError as error:
             raise RecipeError(f"{text!r}: {error}", step="policy") from None
         return cls(pattern, Action.CLAMP if clamped else Action.CAST, to)

@@ -70,6 +70,7 @@ from ruda.store.entries import (
     text_of,
     write_text,
 )
+from ruda.store.half import cast_target
 from ruda.store.recipe import CastPolicy, CastScope, Recipe
 from ruda.store.remap import KeyRemapper, RemapRule
 from ruda.store.select import PathFilter
@@ -268,7 +269,7 @@ def _read_remap(reader: EntryReader, root: Mapping[str, Any]) -> KeyRemapper:
 def _read_cast(reader: EntryReader, value: Any) -> CastPolicy:
     place: Place = ("cast",)
     table = reader.table(value, place, ("to", "scope", "keep", "add"))
-    to = reader.dtype(table, "to", place)
+    to = reader.dtype(table, "to", place, cast_target)
     scope = reader.typed(table, "scope", str, place)
     scopes = {member.value: member for member in CastScope}
     if scope is not None and scope not in scopes:

@@ -103,16 +103,15 @@ def _transposed(snapshot: TensorSnapshot, change: Transpose) -> TensorSnapshot:
         raise _impossible(
             snapshot, change, f"it has {rank} axes, {list(snapshot.shape)}, not {len(axes)}"
         )
-    moved = [at for at, axis in enumerate(axes) if at != axis]
-    if not moved:
+    if axes == tuple(range(rank)):
         return snapshot
     if rank == 2:
         return transposed(snapshot)
-    swap = len(moved) == 2
-    step = f"transpose {moved[0]},{moved[1]}" if swap else f"permute {','.join(map(str, axes))}"
     shape = tuple(snapshot.shape[axis] for axis in axes)
     peak = snapshot.nbytes + peak_of(snapshot.source, snapshot.nbytes)
-    return _with(snapshot, step, shape, OrderedSource(snapshot.source, snapshot.shape, axes, peak))
+    return _with(
+        snapshot, change.text, shape, OrderedSource(snapshot.source, snapshot.shape, axes, peak)
+    )
 
 
 def _sliced(snapshot: TensorSnapshot, change: Slice) -> TensorSnapshot:

@@ -110,7 +110,7 @@ class TensorSnapshot:
     The values need not be equal: a transposed view or a slice shares memory, too.
     """
     trail: tuple[str, ...] = ()
-    """What the steps of a recipe did to it: ``rename``, ``transpose 0,1``, ``cast f16``."""
+    """What the steps of a recipe did to it: ``rename``, ``transpose 1,0``, ``cast f16``."""
     scheme: Any = None
     """For quantized dtypes: the scheme as the file spells it, carried over untouched."""
 

@@ -63,7 +63,11 @@ USAGE = [
     ),
     pytest.param(["convert", "a", "b", "--remap", "(", ""], "remap '('", id="broken regex"),
     pytest.param(["convert", "a", "b", "--adapt", "x"], "no adapter is called 'x'", id="adapter"),
-    pytest.param(["convert", "a", "b", "--cast", "x"], "no dtype is called 'x'", id="dtype"),
+    pytest.param(
+        ["convert", "a", "b", "--cast", "x"],
+        "floats can be cast to f64, f32, flex32, f16",
+        id="dtype",
+    ),
     pytest.param(["diff", "a", "digit"], "did you mean 'digits'?", id="architecture"),
     pytest.param(["diff", "a", "digits", "seed"], "expected KEY=VALUE", id="setting"),
     pytest.param(

@@ -118,7 +118,7 @@ def test_a_transposition_is_drawn_and_a_square_one_is_doubted(pytorch_file):
     line = lines["fc*.weight"]
     assert line.arrow == "⇄"
     assert line.shape == "[10…32, 32…400] → [32…400, 10…32]"
-    assert line.what == "rename · transpose 0,1"
+    assert line.what == "rename · transpose 1,0"
     assert lines["norm*.gamma"].source == "net.norm*.weight"
     assert page.banner is None
     assert page.is_complete

@@ -39,12 +39,12 @@ def test_facts_of_a_tensor_in_a_file():
 
 def test_facts_after_a_recipe_tell_before_and_after():
     source = of(np.zeros((10, 64), "f4"), key="module.fc.weight")
-    made = of(np.zeros((64, 10), "f2"), trail=("rename", "transpose 0,1", "cast f16"))
+    made = of(np.zeros((64, 10), "f2"), trail=("rename", "transpose 1,0", "cast f16"))
     found = facts(inspector_page(made, source=source))
     assert found["from"] == "module.fc.weight"
     assert found["shape"] == "[10, 64] → [64, 10]"
     assert found["type"] == "f32 → f16, 640 values, 1.28 kB"
-    assert found["step"] == "rename · transpose 0,1 · cast f16"
+    assert found["step"] == "rename · transpose 1,0 · cast f16"
 
 
 def test_statistics_come_with_their_findings():

@@ -35,7 +35,7 @@ def test_the_plan_tells_before_and_after(halved, tmp_path):
     assert [share.dtype for share in page.dtypes_before] == ["f32"]
     assert [(share.dtype, share.tensors) for share in page.dtypes_after] == [("f16", 8), ("f32", 8)]
     lines = {line.key: line for line in page.lines}
-    assert lines["fc*.weight"].what == "rename · transpose 0,1 · cast f16"
+    assert lines["fc*.weight"].what == "rename · transpose 1,0 · cast f16"
     assert lines["fc*.weight"].module == "Linear"
     assert lines["norm*.running_var"].dtype == "f32"
     assert page.can_save

@@ -57,7 +57,7 @@ def test_pytorch_to_ruda(
 
 def test_trail_says_what_was_done_in_order() -> None:
     adapter = PyTorchToRuda().chain(HalfPrecisionAdapter())
-    assert adapter.adapt(snapshot("f.weight", "Linear")).trail == ("transpose 0,1", "cast f16")
+    assert adapter.adapt(snapshot("f.weight", "Linear")).trail == ("transpose 1,0", "cast f16")
     assert adapter.adapt(snapshot("n.weight", "LayerNorm", (2,))).trail == ("rename", "cast f16")
     assert adapter.adapt(snapshot("n.weight", "BatchNorm", (2,))).trail == ("rename",)
 

@@ -57,7 +57,7 @@ def test_kinds_are_inferred_and_noted() -> None:
         "bn.running_mean",
         "bn.running_var",
     ]
-    assert (view["fc.weight"].shape, view["fc.weight"].trail) == ((3, 2), ("transpose 0,1",))
+    assert (view["fc.weight"].shape, view["fc.weight"].trail) == ((3, 2), ("transpose 1,0",))
     np.testing.assert_array_equal(view["fc.weight"].read(), [[0, 3], [1, 4], [2, 5]])
     assert view.notes == (
         "no target: kinds of module inferred from names and shapes: 1 BatchNorm, 1 Linear",
@@ -67,7 +67,7 @@ def test_kinds_are_inferred_and_noted() -> None:
 def test_half_leaves_batch_norm() -> None:
     recipe = Recipe(adapt=TORCH.adapt, cast=CastPolicy.half(keep=["BatchNorm"]))
     found = made(index(LAYERS), recipe)
-    assert found["fc.weight"] == ((3, 2), "f16", ("transpose 0,1", "cast f16"))
+    assert found["fc.weight"] == ((3, 2), "f16", ("transpose 1,0", "cast f16"))
     assert found["bn.running_var"] == ((2,), "f32", ())
     assert found["bn.gamma"] == ((2,), "f32", ("rename",))
 
@@ -91,7 +91,7 @@ def test_a_target_decides() -> None:
     spec = nn.ModuleSpec.of(Net())
     found = made(source, TORCH.with_rule(r"^m\.", ""), target=spec)
     assert found == {
-        "x.weight": ((3, 2), "f32", ("rename", "transpose 0,1")),
+        "x.weight": ((3, 2), "f32", ("rename", "transpose 1,0")),
         "norm.gamma": ((2,), "f32", ("rename",)),
         "other.weight": ((2, 3), "f32", ("rename",)),
     }

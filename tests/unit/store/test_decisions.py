@@ -63,7 +63,7 @@ def only_row(report: DiffReport, key: str):
 WIDE = np.arange(12, dtype="<f4").reshape(3, 4)
 
 FITS = [
-    pytest.param("transpose 1,0", (4, 3), WIDE.T, "transpose 0,1", Flag.TRANSPOSED, id="transpose"),
+    pytest.param("transpose 1,0", (4, 3), WIDE.T, "transpose 1,0", Flag.TRANSPOSED, id="transpose"),
     pytest.param("slice 0 0:2", (2, 4), WIDE[:2], "slice 0 0:2", Flag.SHAPED, id="slice"),
     pytest.param(
         "pad 1 0:1 9",
@@ -133,7 +133,7 @@ def test_decisions_come_after_the_adapters_and_before_the_cast() -> None:
     recipe = decided(weight="slice 1 0:2", bias="slice 0 0:2")
     recipe = recipe.with_rule(r"^fc\.", "").with_adapt("pytorch-to-ruda")
     report = diff(torch, model, recipe=recipe)
-    assert only_row(report, "weight").trail == ("rename", "transpose 0,1", "slice 1 0:2")
+    assert only_row(report, "weight").trail == ("rename", "transpose 1,0", "slice 1 0:2")
     apply(torch, model, recipe=recipe)
     np.testing.assert_array_equal(model.weight.value().numpy(), WIDE.T[:, :2])
 

@@ -336,8 +336,8 @@ def test_a_row_is_data() -> None:
         "adapted_dtype": "f32",
         "target_dtype": "f32",
         "bytes": 24,
-        "trail": ["transpose 0,1"],
-        "reason": "the target takes this tensor after: transpose 0,1",
+        "trail": ["transpose 1,0"],
+        "reason": "the target takes this tensor after: transpose 1,0",
         "containers": ["Struct:Net", "Struct:Linear"],
         "nearest": [],
     }
@@ -387,7 +387,7 @@ def test_a_printed_report_says_counts_problems_and_steps() -> None:
         "applied 1   skipped 0   missing 1   unused 1   error 0",
         "  missing  fc.bias: nothing in the source; the target keeps its initial value",
         "  unused   extra: in the source, wanted by nobody",
-        "  applied  fc.weight: rename, transpose 0,1",
+        "  applied  fc.weight: rename, transpose 1,0",
         "1 of 2 keep their initial value",
     ]
     assert repr(report) == (

@@ -145,24 +145,24 @@ def test_any_heads_come_back(
 
 
 TRAILS = [
-    pytest.param("hf-bert", "encoder.layers.0.mha.query.weight", "rename; transpose 0,1"),
+    pytest.param("hf-bert", "encoder.layers.0.mha.query.weight", "rename; transpose 1,0"),
     pytest.param("hf-bert", "embeddings.norm.gamma", "rename"),
     pytest.param("hf-gpt2", "encoder.layers.1.mha.key.weight", "rename; split 3"),
     pytest.param("hf-gpt2", "encoder.layers.1.mha.key.bias", "rename; split 3"),
     pytest.param("hf-gpt2", "encoder.layers.0.pwff.linear_outer.weight", "rename"),
-    pytest.param("hf-gpt2", "head.weight", "rename; transpose 0,1"),
-    pytest.param("timm-vit", "encoder.layers.0.mha.value.weight", "rename; split 3; transpose 0,1"),
+    pytest.param("hf-gpt2", "head.weight", "rename; transpose 1,0"),
+    pytest.param("timm-vit", "encoder.layers.0.mha.value.weight", "rename; split 3; transpose 1,0"),
     pytest.param("torchvision-vit", "encoder.layers.0.mha.value.bias", "rename; split 3"),
     pytest.param(
-        "hf-llama", "layers.0.attention.wk.weight", "rename; transpose 0,1; permute 2 heads"
+        "hf-llama", "layers.0.attention.wk.weight", "rename; transpose 1,0; permute 2 heads"
     ),
     pytest.param("hf-llama", "layers.0.attention.wq.bias", "rename; permute 4 heads"),
     pytest.param("hf-llama", "layers.0.attention.q_norm.gamma", "rename; permute"),
-    pytest.param("hf-llama", "layers.0.attention.wv.weight", "rename; transpose 0,1"),
+    pytest.param("hf-llama", "layers.0.attention.wv.weight", "rename; transpose 1,0"),
     pytest.param("hf-resnet", "layer2.0.downsample.1.running_var", "rename"),
-    pytest.param("llama2c", "layers.1.attention.wq.weight", "rename; split 2; transpose 0,1"),
+    pytest.param("llama2c", "layers.1.attention.wq.weight", "rename; split 2; transpose 1,0"),
     pytest.param("llama2c", "layers.1.ffn_norm.gamma", "rename; split 2"),
-    pytest.param("llama2c", "output.weight", "rename; transpose 0,1"),
+    pytest.param("llama2c", "output.weight", "rename; transpose 1,0"),
 ]
 
 
@@ -177,15 +177,15 @@ def test_a_row_says_what_was_done(name: str, key: str, trail: str) -> None:
 BACK = [
     pytest.param("hf-gpt2", "h.0.attn.c_attn.weight", (4, 12), "rename; join 3"),
     pytest.param("hf-gpt2", "h.0.attn.c_attn.bias", (12,), "rename; join 3"),
-    pytest.param("timm-vit", "blocks.1.attn.qkv.weight", (12, 4), "rename; transpose 0,1; join 3"),
-    pytest.param("llama2c", "w1", (2, 6, 8), "rename; transpose 0,1; join 2"),
+    pytest.param("timm-vit", "blocks.1.attn.qkv.weight", (12, 4), "rename; transpose 1,0; join 3"),
+    pytest.param("llama2c", "w1", (2, 6, 8), "rename; transpose 1,0; join 2"),
     pytest.param("llama2c", "attention_norm", (2, 8), "rename; join 2"),
-    pytest.param("hf-bert", "encoder.layer.0.output.dense.weight", (4, 6), "rename; transpose 0,1"),
+    pytest.param("hf-bert", "encoder.layer.0.output.dense.weight", (4, 6), "rename; transpose 1,0"),
     pytest.param(
         "hf-llama",
         "model.layers.0.self_attn.k_proj.weight",
         (12, 8),
-        "rename; permute 2 heads; transpose 0,1",
+        "rename; permute 2 heads; transpose 1,0",
     ),
 ]
 

@@ -101,7 +101,7 @@ def test_a_split_source_counts_once_and_has_a_row_for_each_part() -> None:
     )
     row = report.rows[0]
     assert row.source_key == "weight_ih_l0"
-    assert row.trail == ("rename", "split 4", "transpose 0,1")
+    assert row.trail == ("rename", "split 4", "transpose 1,0")
     assert row.flags == {Flag.SPLIT, Flag.RENAMED, Flag.TRANSPOSED}
     assert row.nbytes == 4 * 3 * 4
     assert report.as_data()["reused"]["weight_ih_l0"] == 4
@@ -219,7 +219,7 @@ def test_joined_rows_when_the_target_is_a_file_of_pytorch() -> None:
     assert report.counts[Status.APPLIED] == 4
     assert report.totals_hold
     row = next(row for row in report.rows if row.key == "rnn.weight_hh_l0")
-    assert row.trail == ("rename", "transpose 0,1", "join 4")
+    assert row.trail == ("rename", "transpose 1,0", "join 4")
     assert Flag.JOINED in row.flags
     assert len(row.sources) == 4
     assert not report.reused
@@ -277,7 +277,7 @@ def test_casts_come_after_the_split() -> None:
     recipe = TO_RUDA.with_cast(CastPolicy.half(DType.F16))
     report = diff(index_of(**attention(4)), nn.MultiHeadAttention(4, 2), recipe=recipe)
     row = report.rows[0]
-    assert row.trail == ("rename", "split 3", "transpose 0,1", "cast f16")
+    assert row.trail == ("rename", "split 3", "transpose 1,0", "cast f16")
     assert row.adapted is not None
     assert row.adapted.read().dtype == np.float16
 
@@ -392,14 +392,14 @@ def test_convert_for_a_target_gives_what_it_applies() -> None:
     values = loaded(target_of(True), source)
     for key, value in values.items():
         np.testing.assert_array_equal(made[key].read(), value)
-    assert made["mha.query.weight"].trail == ("rename", "split 3", "transpose 0,1")
+    assert made["mha.query.weight"].trail == ("rename", "split 3", "transpose 1,0")
 
 
 def test_convert_to_a_file_of_pytorch_as_target() -> None:
     model = nn.Lstm(3, 4)
     made = convert(collect(model), recipe=TO_PYTORCH, target=recurrent(4, 3, 4, "_l0"))
     assert list(made) == ["weight_ih_l0", "bias_ih_l0", "weight_hh_l0", "bias_hh_l0"]
-    assert made["weight_ih_l0"].trail == ("rename", "transpose 0,1", "join 4")
+    assert made["weight_ih_l0"].trail == ("rename", "transpose 1,0", "join 4")
     assert made["weight_ih_l0"].shape == (16, 3)
 
 

@@ -48,7 +48,7 @@ def test_conv1d_of_gpt2_is_not_turned() -> None:
     target, recipe = Gpt2Block(), Recipe(adapt=("gpt2-to-ruda",))
     rows = {row.key: row for row in diff(source, target, recipe=recipe).rows}
     assert rows["c_attn.weight"].trail == ()
-    assert rows["other.weight"].trail == ("transpose 0,1",)
+    assert rows["other.weight"].trail == ("transpose 1,0",)
     assert rows["ln_1.gamma"].trail == ("rename",)
     there = convert(source, recipe=recipe, target=target)
     back = convert(there, recipe=Recipe(adapt=("ruda-to-gpt2",)), target=target)

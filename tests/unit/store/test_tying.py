@@ -125,7 +125,7 @@ def test_the_adapter_goes_before() -> None:
     source = index_of(embed__weight=np.ascontiguousarray(WEIGHT.T))
     report = diff(source, Tied(), recipe=Recipe(adapt=("pytorch-to-ruda",)))
     (row,) = [row for row in report.rows if row.key == "head.weight"]
-    assert row.trail == ("transpose 0,1", "tied embed.weight")
+    assert row.trail == ("transpose 1,0", "tied embed.weight")
     assert report.is_complete
 
 
