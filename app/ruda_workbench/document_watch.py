@@ -84,6 +84,7 @@ class DocumentWatch(QObject):
         self._view_question = Latest(context.jobs, self)
         self._suggest_question = Latest(context.jobs, self)
         self._suggestions: tuple[SuggestLine, ...] = ()
+        self._suggested_for: DiffReport | None = None
         context.changed.connect(self._changed)
 
     @property
@@ -119,6 +120,12 @@ class DocumentWatch(QObject):
         """Steps that would let more of the document load, as it stands."""
         return self._suggestions
 
+    @property
+    def is_suggested(self) -> bool:
+        """True once suggestions were looked for, for the laying that is shown."""
+        laid = self.laid
+        return laid is not None and laid.report is not None and laid.report is self._suggested_for
+
     def start(self) -> None:
         """Look at the session for the first time."""
         self._changed(Changes.ALL)
@@ -137,7 +144,7 @@ class DocumentWatch(QObject):
         self._suggest_question.drop()
 
     def _changed(self, changes: Changes) -> None:
-        if not changes & ~(Changes.SAVED | Changes.DATASET | Changes.BATCH):
+        if not changes & ~(Changes.SAVED | Changes.DATASET | Changes.BATCH | Changes.COMPARISON):
             return
         before, self._document = self._document, self._context.session.active
         if changes & Changes.DOCUMENTS:
@@ -198,7 +205,7 @@ class DocumentWatch(QObject):
         report, document = laid.report, laid.document
         derived = self._context.derived
         if report is None or report.is_complete or len(document.index) > MOST_SUGGESTED:
-            self._suggestions = ()
+            self._suggestions, self._suggested_for = (), report
             self.suggested.emit()
             return
 
@@ -206,7 +213,7 @@ class DocumentWatch(QObject):
             return suggest_lines(derived.suggestions(document, monitor=monitor))
 
         def done(lines: tuple[SuggestLine, ...]) -> None:
-            self._suggestions = lines
+            self._suggestions, self._suggested_for = lines, report
             self.suggested.emit()
 
         def failed(_: JobFailure) -> None:

@@ -102,6 +102,9 @@ def test_all_certain_suggestions_are_one_step(
     button = window.findChild(QAbstractButton, "diff.banner.button")
     assert button is not None
     assert button.text() == "Take all 2 certain suggestions"
+    gains = [line.step.matches for line in weights.diff.rules.suggestions]
+    text = weights.diff.banner.text
+    assert text.endswith(f"the 2 certain suggestions would match {sum(gains)} more.")
     button.click()
     settled()
     page = weights.diff.page

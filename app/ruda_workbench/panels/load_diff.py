@@ -17,6 +17,7 @@ from ruda.session import (
     Query,
     RuleDraft,
     SuggestLine,
+    diff_banner,
     diff_page,
     fits,
     status_look,
@@ -241,18 +242,23 @@ class LoadDiffPanel(QWidget):
         self.table.setFocus()
 
     def _show_banner(self, page: DiffPage, has_hint: bool) -> None:
-        banner = page.banner
+        banner, laid = page.banner, self._watch.laid
         if banner is None:
             self.banner.show_text("warning", "")
         else:
-            certain = len(self._certain())
+            steps = tuple(line.step for line in self._certain())
+            if steps and laid is not None and laid.report is not None:
+                banner = diff_banner(laid.report, steps) or banner
+            certain = len(steps)
             button = tr("Take the suggestion") if has_hint or certain else ""
             if certain > 1:
                 button = tr("Take all {count} certain suggestions", count=certain)
             self.banner.show_text(banner.level, banner.text, button)
 
     def _certain(self) -> tuple[SuggestLine, ...]:
-        """The suggestions that leave no other choice."""
+        """The suggestions that leave no other choice; none before this laying was looked at."""
+        if not self._watch.is_suggested:
+            return ()
         return tuple(line for line in self._watch.suggestions if line.is_certain and line.can_take)
 
     def _suggested(self) -> None:

@@ -346,7 +346,8 @@ class WeightsWorkspace(Workspace):
             self.ask_save()
 
     def _changed(self, changes: Changes) -> None:
-        if changes & ~(Changes.DATASET | Changes.BATCH) and self.watch.document is not None:
+        apart = Changes.DATASET | Changes.BATCH | Changes.COMPARISON
+        if changes & ~apart and self.watch.document is not None:
             self._show_title()
             self.diff.rules.refresh()
             self.convert.refresh()

@@ -16,6 +16,7 @@ from ruda.errors import RudaError
 from ruda.session.datasets import BatchChoice, OpenDataset
 from ruda.session.document import Document, History, TargetChoice
 from ruda.session.language import tr
+from ruda.session.side_by_side import Comparison
 
 if TYPE_CHECKING:
     from ruda.store import Recipe, TensorIndex
@@ -38,7 +39,9 @@ class Changes(Flag):
     """Another batch of the dataset is looked at."""
     PART = auto()
     """Another part of the file is taken: its index is another one."""
-    ALL = DOCUMENTS | ACTIVE | RECIPE | TARGET | SAVED | DATASET | BATCH | PART
+    COMPARISON = auto()
+    """Other documents are compared, or they are compared in another way."""
+    ALL = DOCUMENTS | ACTIVE | RECIPE | TARGET | SAVED | DATASET | BATCH | PART | COMPARISON
 
 
 Subscriber = Callable[[Changes], None]
@@ -53,6 +56,7 @@ class Session:
         self._active: int | None = None
         self._dataset: OpenDataset | None = None
         self._batch = BatchChoice()
+        self._comparison = Comparison()
         self._subscribers: tuple[tuple[Changes, Subscriber], ...] = ()
 
     @property
@@ -74,6 +78,11 @@ class Session:
     def batch(self) -> BatchChoice:
         """The batch of the dataset that is looked at."""
         return self._batch
+
+    @property
+    def comparison(self) -> Comparison:
+        """The two documents that are compared, and how."""
+        return self._comparison
 
     @property
     def dirty(self) -> tuple[Document, ...]:
@@ -138,6 +147,9 @@ class Session:
         place = ids.index(document_id)
         del self._histories[document_id]
         changes = Changes.DOCUMENTS
+        if document_id in self._comparison.sides:
+            self._comparison = self._comparison.without(document_id)
+            changes |= Changes.COMPARISON
         if self._active == document_id:
             rest = [*ids[place + 1 :], *reversed(ids[:place])]
             self._active = rest[0] if rest else None
@@ -161,6 +173,11 @@ class Session:
         """Give a document another recipe, as one step that can be undone."""
         document = self.document(document_id).with_recipe(recipe)
         return self._push(title, document, Changes.RECIPE)
+
+    def lay(self, document_id: int, title: str, target: TargetChoice, recipe: Recipe) -> Document:
+        """Lay a document onto a target with the recipe that it takes, as one step."""
+        document = self.document(document_id).with_target(target).with_recipe(recipe)
+        return self._push(title, document, Changes.TARGET | Changes.RECIPE)
 
     def retarget(self, document_id: int, target: TargetChoice | None) -> Document:
         """Lay a document onto another target, as one step that can be undone."""
@@ -213,6 +230,12 @@ class Session:
         if choice != self._batch:
             self._batch = choice
             self._tell(Changes.BATCH)
+
+    def compare(self, comparison: Comparison) -> None:
+        """Compare other documents, or in another way."""
+        if comparison != self._comparison:
+            self._comparison = comparison
+            self._tell(Changes.COMPARISON)
 
     def subscribe(self, listener: Subscriber, changes: Changes = Changes.ALL) -> Callable[[], None]:
         """Call ``listener`` after each operation that altered ``changes``; returns the undo."""

@@ -149,21 +149,48 @@ class _Outcome:
     def suggestions(
         self, before: Board, entries: tuple[Entry, ...], params: tuple[ParamSpec, ...]
     ) -> tuple[Suggestion, ...]:
-        """The rules, then compaction and the adapter with what each adds to the rest."""
+        """The rules, then compaction and the adapter; each counts what it adds to those before.
+
+        So the counts of all that would be taken add up to what they gain together, although the
+        rules were found under the adapter that comes after them.
+        """
         hypothesis, covered = self.hypothesis, self.board.covered
-        found = [*self.steps]
+        if hypothesis.adapter is None and not hypothesis.adds_compaction:
+            found, reached = [*self.steps], covered
+        else:
+            found, reached = _recounted(self.steps, before)
         if hypothesis.adds_compaction:
-            gaps = replace(self.board, contiguous=False)
-            found.append(_compaction(covered - gaps.covered))
+            closed = replace(hypothesis, adapter=None).board(entries, params)
+            now = closed.with_names(self.board.names).covered
+            now = covered if hypothesis.adapter is None else max(now, reached)
+            # How sure it is hangs on what it gains for all the others, the adapter included.
+            gain = covered - replace(self.board, contiguous=False).covered
+            found.append(replace(_compaction(gain), matches=now - reached))
+            reached = now
         if hypothesis.adapter is not None:
-            without = replace(hypothesis, adapter=None).board(entries, params)
-            plain = without.with_names(self.board.names)
-            gain = covered - plain.covered
-            step = _adapter(hypothesis.adapter, gain, proven=self.board.proven)
+            step = _adapter(hypothesis.adapter, covered - reached, proven=self.board.proven)
             found.append(_doubted(step, entries))
         if not self.is_complete:
             found += _swapped(self.board)
         return tuple(found)
+
+
+def _recounted(steps: tuple[Suggestion, ...], start: Board) -> tuple[list[Suggestion], int]:
+    """The rules with what each adds without any adapter, and what is found after all of them.
+
+    What a rule finds for a later step only is counted with that step.
+    """
+    found: list[Suggestion] = []
+    names, reached = start.names, start.covered
+    for step in steps:
+        if step.rule is None or step.verdict is Verdict.AMBIGUOUS:
+            found.append(step)
+            continue
+        names = tuple(map(step.rule.rename, names))
+        now = max(reached, start.with_names(names).covered)
+        found.append(replace(step, matches=now - reached))
+        reached = now
+    return found, reached
 
 
 def _expected_adapter(source: TensorIndex, target: Target) -> str | None:

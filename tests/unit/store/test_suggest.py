@@ -350,3 +350,19 @@ def test_recipes_do_what_was_said(source, target, format):
     assert likely.coverage.tensors == report.matched_after >= before
     assert sure.coverage.tensors >= before
     assert not any(row.cause is Cause.COLLISION for row in (*sure.rows, *likely.rows))
+
+
+def test_the_counts_of_all_steps_add_up_to_what_they_gain_together():
+    prefixed = {f"module.{key}": shape for key, shape in dict(pytorch_digits()).items()}
+    report = suggest(index(prefixed, format="pytorch"), get("digits").build())
+    assert [step.matches for step in report.suggestions] == [10, 6]
+    assert sum(step.matches for step in report.suggestions) == report.matched_after == 16
+
+
+def pytorch_digits():
+    """Shapes of the digits model under PyTorch's names."""
+    renamed = {"gamma": "weight", "beta": "bias"}
+    for entry in ModuleSpec.of(get("digits").build()):
+        stem, _, last = entry.key.rpartition(".")
+        turned = len(entry.shape) == 2
+        yield f"{stem}.{renamed.get(last, last)}", entry.shape[::-1] if turned else entry.shape

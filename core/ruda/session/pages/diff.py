@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,7 +18,7 @@ from ruda.session.pages.reasons import banner_text
 from ruda.session.pages.status import is_problem, status_look
 from ruda.session.steps import steps_text
 from ruda.session.wording import count_text, counted, keeping_text, share_text, size_text
-from ruda.store import DiffReport, Status
+from ruda.store import DiffReport, Status, Suggestion
 
 ALL_STATUSES = frozenset(Status)
 
@@ -109,7 +110,7 @@ def diff_page(
         summary=diff_summary(table),
         chips=tuple(_chip(status, report, statuses) for status in Status),
         segments=_segments(table),
-        banner=_banner(report),
+        banner=diff_banner(report),
         lines=table_lines(table, positions, folded=folded, opened=opened),
         shown=len(positions),
         total=len(report.rows),
@@ -169,8 +170,9 @@ def _segments(table: DiffTable) -> tuple[Segment, ...]:
     return tuple(Segment(status, count, count / total) for status, count in params.items() if count)
 
 
-def _banner(report: DiffReport) -> Banner | None:
-    text = banner_text(report)
+def diff_banner(report: DiffReport, certain: Sequence[Suggestion] | None = None) -> Banner | None:
+    """The one thing to know first; with what the certain suggestions would do, once known."""
+    text = banner_text(report, certain)
     if text is None:
         return None
     grave = report.counts[Status.ERROR] or not report.counts[Status.APPLIED]
