@@ -17,6 +17,7 @@ from ruda.session import (
     JobFailure,
     SessionState,
     TargetChoice,
+    comparison_of_state,
     listed,
     open_part,
     recipe_of_state,
@@ -240,6 +241,7 @@ def _reopen(context: Context, kept: Sequence[DocumentState], state: SessionState
             try:
                 key = each.top_level_key
                 found.append((each, open_part(Path(each.path), key, monitor=monitor)))
+        ids: dict[int, int] = {}
             except RudaError as error:
                 found.append((each, error))
         return found
@@ -258,6 +260,9 @@ def _reopen(context: Context, kept: Sequence[DocumentState], state: SessionState
                 context.notify("warning", tr("A recipe was not restored"), note)
             opened = context.session.open(
                 Path(each.path),
+            ids[next(at for at, one in enumerate(state.documents) if one is each)] = opened.id
+        if state.comparison is not None:
+            context.session.compare(comparison_of_state(state.comparison, ids))
                 index,
                 recipe=recipe,
                 target=target_of_state(each),
