@@ -5,8 +5,6 @@ Headers are compared whenever something changes; values only when they are asked
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from PySide6.QtCore import QObject, Signal
 
 from ruda.progress import Monitor
@@ -14,6 +12,7 @@ from ruda.session import (
     Changes,
     CompareOptions,
     CompareTable,
+    Comparison,
     Document,
     JobFailure,
     SideView,
@@ -37,13 +36,17 @@ class CompareWatch(QObject):
     def __init__(self, context: Context, parent: QObject) -> None:
         super().__init__(parent)
         self._context = context
-        self._ids: list[int | None] = [None, None]
         self._seen: tuple[object, ...] = (None,) * 4
+        self._asks = False
         self._question = Latest(context.jobs, self)
-        self.options = CompareOptions()
         self.table: CompareTable | None = None
         self.problem = ""
         context.changed.connect(self._changed)
+
+    @property
+    def options(self) -> CompareOptions:
+        """How both are compared."""
+        return self._context.session.comparison.options
 
     @property
     def left(self) -> Document | None:
@@ -67,31 +70,32 @@ class CompareWatch(QObject):
 
     def choose(self, side: int, document_id: int | None) -> None:
         """Put a document on a side: 0 is the left one."""
-        if self._ids[side] != document_id:
-            self._ids[side] = document_id
+        sides = list(self._context.session.comparison.sides)
+        if sides[side] != document_id:
+            sides[side] = document_id
+            self._keep(self._context.session.comparison.with_sides(*sides))
             self._look()
 
     def fill(self, document_id: int) -> None:
         """Put a document on the side that is free, or on the right."""
-        if document_id in self._ids:
-            return
-        self.choose(0 if self._ids[0] is None else 1, document_id)
+        sides = self._context.session.comparison.sides
+        if document_id not in sides:
+            self.choose(0 if sides[0] is None else 1, document_id)
 
     def swap(self) -> None:
         """Let the sides change places, with their rules."""
-        self._ids.reverse()
-        kept = self.options
-        self.ask_with(_swapped(kept))
+        self._keep(self._context.session.comparison.swapped())
+        self._look()
 
     def ask_with(self, options: CompareOptions) -> None:
         """Compare in another way; values have to be asked for again."""
-        self.options = options.with_values(on=False)
+        self._set_options(options.with_values(on=False))
         self._look()
 
     def want_values(self) -> None:
         """Compare every value."""
         if self.is_ready:
-            self.options = self.options.with_values(on=True)
+            self._set_options(self.options.with_values(on=True))
             self._ask()
 
     def stop(self) -> None:
@@ -117,17 +121,30 @@ class CompareWatch(QObject):
         pairs = zip(self._seen, self._subjects(), strict=True)
         return all(one is other for one, other in pairs)
 
+    def _keep(self, comparison: Comparison) -> None:
+        """Note in the session what is asked, without being told of it as news."""
+        self._asks = True
+        try:
+            self._context.session.compare(comparison)
+        finally:
+            self._asks = False
+
+    def _set_options(self, options: CompareOptions) -> None:
+        self._keep(self._context.session.comparison.with_options(options))
+
     def _document(self, side: int) -> Document | None:
-        wanted = self._ids[side]
+        wanted = self._context.session.comparison.sides[side]
         found = (d for d in self._context.session.documents if d.id == wanted)
         return next(found, None)
 
     def _changed(self, changes: Changes) -> None:
-        if changes & (Changes.DOCUMENTS | Changes.RECIPE | Changes.PART):
-            open_ids = {d.id for d in self._context.session.documents}
-            self._ids = [i if i in open_ids else None for i in self._ids]
+        if self._asks:
+            return
+        if changes & Changes.COMPARISON:
+            self._look()
+        elif changes & (Changes.DOCUMENTS | Changes.RECIPE | Changes.PART):
             if not self._is_seen():
-                self.options = self.options.with_values(on=False)
+                self._set_options(self.options.with_values(on=False))
                 self._look()
             else:
                 self.chosen.emit()
@@ -155,11 +172,11 @@ class CompareWatch(QObject):
 
         def failed(failure: JobFailure) -> None:
             if options.values:
-                self.options = options.with_values(on=False)
+                self._set_options(options.with_values(on=False))
             self._answer(None if not options.values else self.table, failure.summary)
 
         def cancelled() -> None:
-            self.options = self.options.with_values(on=False)
+            self._set_options(self.options.with_values(on=False))
             self.waiting.emit()
 
         title = tr("Comparing {left} and {right}", left=left.name, right=right.name)
@@ -170,7 +187,3 @@ class CompareWatch(QObject):
         self.table, self.problem = table, problem
         self.waiting.emit()
         self.compared.emit()
-
-
-def _swapped(options: CompareOptions) -> CompareOptions:
-    return replace(options, left=options.right, right=options.left)

@@ -84,11 +84,12 @@ def take_preset(context: Context, document: Document, name: str) -> str:
 
 
 def take_fit(context: Context, document: Document, fit: ModelFit) -> None:
-    """Lay a document onto a model that it is complete for; what nothing says is told."""
-    document = context.session.retarget(document.id, fit.choice)
-    if fit.recipe != document.recipe:
-        title = tr("What {name} needs", name=fit.choice.name)
-        context.session.edit(document.id, title, fit.recipe)
+    """Lay a document onto a model that it is complete for, as one step; doubts are told."""
+    if fit.recipe == document.recipe:
+        context.session.retarget(document.id, fit.choice)
+    else:
+        title = tr("Target {name}, and what it needs", name=fit.choice.title)
+        context.session.lay(document.id, title, fit.choice, fit.recipe)
     if fit.doubts:
         context.notify(
             "warning",

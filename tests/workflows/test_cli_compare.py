@@ -77,6 +77,46 @@ def test_compare_remaps_the_left_side(ruda, file):
     assert ruda("compare", b, a, "--values", "--remap-b", r"^module\.", "")[0] == 0
 
 
+def test_compare_takes_a_recipe_for_either_file(ruda, file, tmp_path):
+    a = file("a.safetensors", **{"m.fc.weight": np.arange(6, dtype="f4").reshape(2, 3)})
+    b = file("b.safetensors", fc_w=np.arange(6, dtype="f4").reshape(2, 3).T, rest=np.ones(2))
+    words = ("compare", a, b, "--values")
+    assert ruda(*words)[0] == 1
+    whole = ("--remap", r"^m\.", "", "--decide", "fc.weight", "transpose 1,0")
+    second = ("--remap-b", "^fc_w$", "fc.weight", "--except-b", "rest")
+    code, out, _ = ruda(*words, *whole, *second)
+    assert (code, "values compared" in out) == (0, True)
+    saved = tmp_path / "b.toml"
+    ruda("convert", b, tmp_path / "o.bpk", "--remap", *second[1:3], "--save-recipe", saved)
+    code, out, _ = ruda(*words, *whole, "--recipe-b", saved, "--cast-b", "f16")
+    assert (code, "dtype f32 and f16" in out) == (1, True)
+    assert ruda("compare", a, b, "--remap-b", "(", "")[0] == 2
+
+
+def test_compare_looks_only_where_it_is_told(ruda, file, tmp_path):
+    a = file("a.safetensors", w=np.ones(2), x=np.ones(3))
+    b = file("b.safetensors", w=np.ones(2), y=np.ones(3))
+    code, out, _ = ruda("compare", a, b, "--values", "--only", "^w$")
+    assert (code, "2 keys are outside of what is compared" in out) == (0, True)
+    page = tmp_path / "page.html"
+    ruda(
+        "compare",
+        a,
+        b,
+        "--html",
+        page,
+        "--csv",
+        tmp_path / "t.csv",
+        "--markdown",
+        tmp_path / "t.md",
+    )
+    assert "only left" in page.read_text("utf-8")
+    assert (tmp_path / "t.csv").exists()
+    assert (tmp_path / "t.md").exists()
+    code, _, err = ruda("compare", a, b, "--html", b)
+    assert (code, "b.safetensors" in err) == (2, True)
+
+
 def test_compare_refuses_what_means_nothing(ruda, file, tmp_path):
     a = file("a.safetensors", w=np.zeros(4))
     code, _, err = ruda("compare", a, a, "--atol", "1")

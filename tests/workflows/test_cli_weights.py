@@ -128,7 +128,9 @@ def test_diff_from_red_to_green(ruda, source):
     assert code == 1
     assert "0 % of elements would load" in out
     assert "Nothing would be loaded: 0 of 16" in out
-    assert out.count("■ Unused") == 16
+    assert "■ Unused   net.fc*.weight  ×2" in out
+    everything = ruda("diff", source, "digits", "--all")[1]
+    assert everything.count("■ Unused") == everything.count("▲ Missing") == 16
     hint = next(line for line in out.splitlines() if line.strip().startswith("try "))
     words = shlex.split(hint.strip().removeprefix("try ").partition("  (")[0])
     assert words == ["--remap", r"^net\.", ""]
@@ -164,7 +166,7 @@ def test_a_conversion_and_back_is_the_same_values(ruda, source, tmp_path):
     native, back = tmp_path / "native.bpk", tmp_path / "back.safetensors"
     code, out, err = ruda("convert", source, native, *RULES, "--verify")
     assert (code, err) == (0, "")
-    assert "transpose 0,1" in out
+    assert "transpose 1,0" in out
     assert "read back and compared" in out
     assert "inferred from names and shapes: 2 BatchNorm, 2 Conv2d, 2 Linear" in out
     assert ruda("diff", native, "digits")[0] == 0

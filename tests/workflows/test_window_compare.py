@@ -12,16 +12,19 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
 
 from ruda.cli import main
 from ruda.progress import Monitor
 from ruda.session import CompareOptions, CompareSide, RuleDraft, SideView, compare_documents
-from ruda.store import Likeness, TensorIndex, TensorSnapshot, save
+from ruda.store import CastPolicy, Likeness, TensorIndex, TensorSnapshot, save
+from ruda.tensor import DType
 from ruda_workbench import compare_watch
+from ruda_workbench.application import build_window, let_go, restore_session, settle
 from ruda_workbench.item_models.compare_table import LARGEST
 from ruda_workbench.main_window import MainWindow
+from ruda_workbench.storage import Storage
 from ruda_workbench.workspaces.compare import CompareWorkspace
 
 pytestmark = pytest.mark.gui
@@ -313,3 +316,111 @@ def test_a_document_is_compared_with_what_its_recipe_makes(
     assert counts(compare) == {"only left": 4, "only right": 3}
     report = compare_documents(left, left, CompareOptions(values=True))
     assert report.counts[Likeness.SAME] == 4
+
+
+def test_planes_of_a_tensor_with_four_axes_are_chosen(
+    window: MainWindow, compare: CompareWorkspace, settled: Settled, tmp_path: Path
+) -> None:
+    before = np.random.default_rng(1).standard_normal((3, 2, 4, 5)).astype(np.float32)
+    after = before.copy()
+    after[2, 1, 3, 4] += 1
+    window.book.run("go.compare")
+    for name, values in (("a", before), ("b", after)):
+        window.open_paths([write(tmp_path / f"{name}.safetensors", {"conv.weight": values})])
+        settled()
+    maps = compare.maps
+    assert maps.axes.isVisibleTo(maps)
+    assert maps.values is not None
+    assert maps.values.difference.grid.shape == (3, 40)
+    maps.axes.rows.picked.emit("2")
+    settled()
+    maps.axes.columns.picked.emit("3")
+    settled()
+    assert [*maps.axes.sliders] == [0, 1]
+    assert not maps.values.difference.grid.any()
+    maps.axes.sliders[0].setValue(2)
+    maps.axes.sliders[1].setValue(1)
+    maps.axes._timer.timeout.emit()
+    settled()
+    assert np.argwhere(maps.values.difference.grid).tolist() == [[3, 4]]
+
+
+def test_scopes_are_one_pick_and_the_chips_follow(
+    compare: CompareWorkspace, two: tuple[Path, Path], settled: Settled
+) -> None:
+    compare.watch.ask_with(CompareOptions(right=STRIP))
+    settled()
+    lines = compare.lines
+    assert lines.page is not None
+    for scope, shown in (("differing", 1), ("one-side", 1), ("changed", 0), ("all", 4)):
+        lines.scope.picked.emit(scope)
+        assert lines.page.shown == shown, scope
+    lines.chips[Likeness.SAME].setChecked(False)
+    assert lines.scope.text() == "What differs"
+    lines.chips[Likeness.CHANGED].setChecked(False)
+    assert lines.scope.text() == "On one side only"
+
+
+def test_only_keys_that_match_are_compared(
+    compare: CompareWorkspace, two: tuple[Path, Path], settled: Settled, qtbot: QtBot
+) -> None:
+    compare.watch.ask_with(CompareOptions(right=STRIP))
+    compare.options.toggle.click()
+    field = compare.options.only
+    field.setText("^layers")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    settled()
+    assert counts(compare) == {"same": 2}
+    assert compare.findings() == ("2 keys are outside of what is compared",)
+    field.setText("(")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert field.property("invalid") is True
+    assert compare.watch.options.only == "^layers"
+
+
+def test_the_command_of_whole_recipes_gives_the_same_answer(
+    window: MainWindow,
+    compare: CompareWorkspace,
+    two: tuple[Path, Path],
+    settled: Settled,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    right = compare.watch.right
+    assert right is not None
+    recipe = right.recipe.with_rule(r"^module\.", "").with_cast(CastPolicy.every(DType.F16))
+    window.context.session.edit(right.id, "Recipe", recipe)
+    compare.watch.ask_with(CompareOptions(only="layers", right=CompareSide(SideView.RECIPE)))
+    settled()
+    window.book.run("view.copy-command")
+    words = shlex.split(QGuiApplication.clipboard().text())
+    assert "--cast-b" in words
+    capsys.readouterr()
+    assert main([*words[1:], "--json"]) == 1
+    table = compare.watch.table
+    assert table is not None
+    assert json.loads(capsys.readouterr().out)["rows"] == table.report.as_data()["rows"]
+
+
+def test_the_pair_and_its_rules_come_back_with_the_session(
+    qapp: QApplication,
+    window: MainWindow,
+    compare: CompareWorkspace,
+    two: tuple[Path, Path],
+    settled: Settled,
+    storage: Storage,
+) -> None:
+    compare.watch.swap()
+    compare.watch.ask_with(CompareOptions(absolute=0.5, left=STRIP))
+    settled()
+    window.close()
+    second = build_window(qapp, Storage(storage.folder), theme="light")
+    restore_session(second)
+    settle(second)
+    found = second.workspace("compare")
+    assert isinstance(found, CompareWorkspace)
+    assert second.current == "compare"
+    sides = [found.watch.left, found.watch.right]
+    assert [side.path for side in sides if side is not None] == [two[1], two[0]]
+    assert counts(found) == {"same": 3, "only right": 1}
+    assert found.options.absolute.value == 0.5
+    let_go(second)

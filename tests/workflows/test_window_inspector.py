@@ -62,7 +62,7 @@ def test_axes_are_picked_and_slid_through(inspector: InspectorPanel, settled: Se
     assert [*inspector.heat.sliders] == [1, 3]
     inspector.heat.sliders[1].setValue(4)
     inspector.heat.sliders[3].setValue(1)
-    inspector.heat._timer.timeout.emit()
+    inspector.heat.axes._timer.timeout.emit()
     settled()
     assert inspector.heat.choice == PlaneChoice(0, 2, (0, 4, 0, 1))
     np.testing.assert_array_equal(inspector._grid_model._plane, kernel()[:, 4, :, 1])

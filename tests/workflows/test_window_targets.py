@@ -47,7 +47,6 @@ def test_a_file_is_complete_for_a_model_and_one_click_lays_it_there(
     settled()
     assert counts(weights) == {"applied": 16}
     window.book.run("edit.undo")
-    window.book.run("edit.undo")
     settled()
     assert weights.watch.document.recipe.is_identity
     assert weights.watch.document.target is None
@@ -72,6 +71,8 @@ def test_a_file_that_no_model_is_complete_for_says_so(
         ("burn_import_mnist/mnist.pt", "import-mnist"),
         ("burn_mnist_bpk/model.bpk", "burn-mnist"),
         ("mtcnn/rnet.pt", "mtcnn-rnet"),
+        ("crepe_tiny/tiny.pth", "crepe-tiny"),
+        ("digit_recognizer_cnn/handwriting_model.pth", "digit-recognizer"),
     ],
 )
 def test_real_checkpoints_are_complete_for_their_models(
@@ -90,6 +91,7 @@ def test_real_checkpoints_are_complete_for_their_models(
     weights.take_fit(weights.chooser.fits[0])
     settled()
     assert weights.diff.coverage.headline == "100 % of elements would load"
+    assert window.context.session.history(weights.watch.document.id).position == 1
 
 
 @pytest.mark.cases

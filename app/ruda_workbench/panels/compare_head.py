@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from ruda.session import ComparePage, Document, JobNews, tr
@@ -14,6 +14,8 @@ from ruda_workbench.widgets.labels import ElidedLabel, label
 from ruda_workbench.widgets.status_line import job_text
 
 OPEN = "\0open"
+PATIENCE = 300
+"""Milliseconds of comparing headers after which its progress is shown."""
 
 
 class CompareHead(QWidget):
@@ -31,6 +33,11 @@ class CompareHead(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
+        self._values = False
+        self._patience = QTimer(self)
+        self._patience.setSingleShot(True)
+        self._patience.setInterval(PATIENCE)
+        self._patience.timeout.connect(self._show_strip)
         outer = QHBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.setSpacing(Space.S)
@@ -129,16 +136,26 @@ class CompareHead(QWidget):
         self._export.setEnabled(export)
 
     def show_running(self, *, on: bool, values: bool) -> None:
-        """Show the strip of a job, or the facts again."""
+        """Show the strip of a job, or the facts again.
+
+        Headers of small files are compared in no time: their strip comes only where it lasts.
+        """
+        self._values = values
+        self._patience.stop()
+        if on and not values:
+            self._patience.start()
         self._lines.setCurrentIndex(1 if on and values else 0)
         if not on:
             self._running.setText("")
             self._strip.set_fraction(None)
 
+    def _show_strip(self) -> None:
+        self._lines.setCurrentIndex(1)
+
     def show_news(self, news: JobNews) -> None:
         """Say how far the comparison is."""
         self._strip.set_fraction(None if news.progress is None else news.progress.fraction)
-        text = tr("Comparing values…")
+        text = tr("Comparing values…") if self._values else tr("Comparing headers…")
         self._running.setText(f"{text} {job_text(news)}")
 
     def _left_picked(self, value: str) -> None:

@@ -13,6 +13,7 @@ from ruda.session import (
     CompareTable,
     Query,
     compare_page,
+    later,
     likeness_look,
     tr,
 )
@@ -21,7 +22,7 @@ from ruda_workbench.context import Context
 from ruda_workbench.item_models.compare_table import MARKS, CompareTableModel
 from ruda_workbench.qt_jobs import Latest
 from ruda_workbench.tokens import Space
-from ruda_workbench.widgets.buttons import StatusChip, Switch
+from ruda_workbench.widgets.buttons import Picker, StatusChip, Switch
 from ruda_workbench.widgets.data_table import DataTable
 from ruda_workbench.widgets.fields import FilterField
 from ruda_workbench.widgets.overview_strip import OverviewStrip
@@ -29,6 +30,13 @@ from ruda_workbench.widgets.overview_strip import OverviewStrip
 OVERVIEW = tuple(MARKS[status] for status in Likeness)
 """Colours of the strip: the first, of tensors that are the same, is not marked."""
 RANKS = np.arange(len(OVERVIEW), dtype=np.int64)
+SCOPES = (
+    ("all", later("All"), frozenset(Likeness)),
+    ("differing", later("What differs"), frozenset(Likeness) - {Likeness.SAME}),
+    ("changed", later("On both, changed"), frozenset({Likeness.CHANGED})),
+    ("one-side", later("On one side only"), frozenset({Likeness.LEFT, Likeness.RIGHT})),
+)
+"""Scopes that are often wanted: a name, its words, and the statuses."""
 AT_ONCE = 20_000
 """Rows up to which a page is made without a job."""
 
@@ -68,6 +76,11 @@ class CompareLinesPanel(QWidget):
             self.chips[status] = chip
             row.addWidget(chip)
         row.addStretch(1)
+        self.scope = Picker("compare.scope", tr("Which tensors are shown"))
+        self.scope.offer([(name, tr(text)) for name, text, _ in SCOPES], SCOPES[0][0])
+        self.scope.picked.connect(self._scope_picked)
+        row.addWidget(self.scope)
+        row.addSpacing(Space.S)
         self.fold = Switch(tr("Families"), "compare.fold")
         self.fold.setChecked(True)
         self.fold.setToolTip(tr("Show rows whose keys differ in numbers only as one"))
@@ -181,6 +194,8 @@ class CompareLinesPanel(QWidget):
         kept = self.model.line(self.table.currentIndex().row())
         for status, count in page.counts:
             self.chips[status].set_count(count)
+        for status, share in page.shares:
+            self.chips[status].setToolTip(f"{likeness_look(status).meaning} · {share}")
         if self._query.text:
             self.table.empty_text = tr("No key contains “{text}”.", text=self._query.text)
         elif page.total:
@@ -199,14 +214,24 @@ class CompareLinesPanel(QWidget):
 
     def _chips_changed(self) -> None:
         self._statuses = frozenset(s for s, chip in self.chips.items() if chip.isChecked())
+        known = {statuses: name for name, _, statuses in SCOPES}
+        name = known.get(self._statuses, "")
+        self.scope.show_value(name, None if name else tr("Some"))
         self.refresh()
+
+    def _scope_picked(self, name: str) -> None:
+        statuses = next(statuses for known, _, statuses in SCOPES if known == name)
+        self._check(statuses)
 
     def _only(self, name: str) -> None:
         wanted = Likeness(name.replace("-", " "))
         alone = self._statuses == frozenset({wanted})
+        self._check(frozenset(Likeness) if alone else frozenset({wanted}))
+
+    def _check(self, statuses: frozenset[Likeness]) -> None:
         for status, chip in self.chips.items():
             chip.blockSignals(True)
-            chip.setChecked(alone or status is wanted)
+            chip.setChecked(status in statuses)
             chip.blockSignals(False)
             chip.update()
         self._chips_changed()

@@ -18,6 +18,7 @@ from ruda.progress import Monitor
 from ruda.session import (
     CompareValues,
     JobFailure,
+    PlaneChoice,
     compare_values,
     difference_text,
     size_text,
@@ -28,6 +29,7 @@ from ruda_workbench.context import Context
 from ruda_workbench.qt_jobs import Latest
 from ruda_workbench.theme import mono_font
 from ruda_workbench.tokens import Space
+from ruda_workbench.widgets.axis_picker import AxisPicker
 from ruda_workbench.widgets.buttons import icon_button, push_button
 from ruda_workbench.widgets.labels import ElidedLabel, label, set_role
 from ruda_workbench.widgets.plots import HeatMap
@@ -49,6 +51,7 @@ class CompareMapsPanel(QFrame):
         self._rows: tuple[CompareRow, ...] = ()
         self._place = 0
         self._known: dict[int, tuple[CompareRow, CompareValues]] = {}
+        self._choices: dict[tuple[int, ...], PlaneChoice] = {}
         column = QVBoxLayout(self)
         column.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
         column.setSpacing(Space.S)
@@ -59,6 +62,9 @@ class CompareMapsPanel(QFrame):
         self._spots = label(role="dim", font=mono_font(11), wrap=True)
         self._spots.setObjectName("compare.spots")
         column.addWidget(self._spots)
+        self.axes = AxisPicker("compare.plane", beside=True)
+        self.axes.chosen.connect(self._choose)
+        column.addWidget(self.axes)
         column.addWidget(self._maps(), 1)
         self._hover = label(role="dim", font=mono_font(11))
         self._hover.setObjectName("compare.hover")
@@ -153,7 +159,11 @@ class CompareMapsPanel(QFrame):
         self._step_text.setText(place)
         self._key.set_text(row.key)
         self._draw()
-        if self._can_draw(row) and self.values is None and self._size(row) <= self._limit():
+        if not self._can_draw(row) or self._size(row) > self._limit():
+            return
+        found = self.values
+        wanted = None if row.left is None else self._choices.get(tuple(row.left.shape))
+        if found is None or (wanted is not None and wanted != found.choice):
             self._start()
 
     def _draw(self, problem: str = "") -> None:
@@ -172,6 +182,10 @@ class CompareMapsPanel(QFrame):
         self._spots.setText(spots)
         self._spots.setVisible(bool(spots))
         self._area.setVisible(found is not None)
+        if found is not None and row.left is not None:
+            self.axes.show_choice(found.choice, tuple(row.left.shape))
+        else:
+            self.axes.hide()
         self._rest.setVisible(found is None)
         self._hover.setVisible(found is not None)
         pages = (None,) * 3 if found is None else (found.left, found.right, found.difference)
@@ -212,9 +226,10 @@ class CompareMapsPanel(QFrame):
         if row is None or row.left is None or row.right is None:
             return
         left, right, shown = row.left, row.right, row
+        choice = self._choices.get(tuple(left.shape))
 
         def work(monitor: Monitor) -> CompareValues:
-            return compare_values(left, right, monitor=monitor)
+            return compare_values(left, right, choice, monitor=monitor)
 
         def done(found: CompareValues) -> None:
             self._known[id(shown)] = (shown, found)
@@ -226,6 +241,14 @@ class CompareMapsPanel(QFrame):
             self._draw(failure.summary)
 
         self._question.ask(tr("Reading {key}", key=row.key), work, done, failed)
+
+    def _choose(self, choice: PlaneChoice) -> None:
+        """Draw another plane; tensors of the same shape keep to it."""
+        row, found = self._row, self.values
+        if row is None or row.left is None or found is None or found.choice == choice:
+            return
+        self._choices[tuple(row.left.shape)] = choice
+        self._start()
 
     def _step_back(self) -> None:
         self._step(-1)

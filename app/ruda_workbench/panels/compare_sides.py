@@ -14,7 +14,7 @@ from ruda_workbench.theme import mono_font, text_font
 from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.buttons import Picker, Switch, icon_button, push_button
 from ruda_workbench.widgets.decimal_field import DecimalField
-from ruda_workbench.widgets.labels import ElidedLabel, hairline, label
+from ruda_workbench.widgets.labels import ElidedLabel, hairline, label, set_role
 from ruda_workbench.widgets.number_field import NumberField
 
 VIEWS = (
@@ -159,9 +159,26 @@ class CompareOptionsCard(QFrame):
         row.addWidget(hairline(vertical=True))
         row.addWidget(self.right, 1)
         column.addWidget(self._body)
+        column.addWidget(self._scope())
         for side in (self.left, self.right):
             side.changed.connect(self._changed)
         self.set_open(on=False)
+
+    def _scope(self) -> QWidget:
+        self._scope_row = QWidget()
+        row = QHBoxLayout(self._scope_row)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(Space.S)
+        self.only = QLineEdit()
+        self.only.setObjectName("compare.only")
+        self.only.setAccessibleName(tr("Only keys that match"))
+        self.only.setPlaceholderText(tr("every key (regex)"))
+        self.only.setFont(mono_font())
+        self.only.editingFinished.connect(self._changed)
+        row.addWidget(label(tr("Only keys that match"), font=text_font(bold=True)))
+        row.addWidget(self.only, 1)
+        row.addWidget(label(tr("of either side, after its rules; others are not read"), role="dim"))
+        return self._scope_row
 
     def _head(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -203,11 +220,18 @@ class CompareOptionsCard(QFrame):
     @property
     def problem(self) -> str:
         """Why the fields cannot be used; empty for none."""
-        return self.absolute.problem or self.relative.problem
+        return self.absolute.problem or self.relative.problem or self._scope_problem()
+
+    def _scope_problem(self) -> str:
+        text = CompareOptions(only=self.only.text()).problem
+        set_role(self.only, "invalid", bool(text))
+        self.only.setToolTip(text)
+        return text
 
     def set_open(self, *, on: bool) -> None:
         """Show or hide both sides."""
         self._body.setVisible(on)
+        self._scope_row.setVisible(on)
         self.toggle.setIcon(icon("chevron-down" if on else "chevron-right"))
 
     def show_options(self, options: CompareOptions) -> None:
@@ -217,10 +241,16 @@ class CompareOptionsCard(QFrame):
         self.relative.show_value(options.relative)
         self.ulp.show_value(options.ulp)
         self.any_dtype.setChecked(options.any_dtype)
+        if self.only.text() != options.only:
+            self.only.setText(options.only)
+            self._scope_problem()
         self.left.show_side(options.left)
         self.right.show_side(options.right)
         sides = ((tr("Left"), options.left), (tr("Right"), options.right))
-        self._summary.set_text(" · ".join(_side_text(*side) for side in sides))
+        words = [_side_text(*side) for side in sides]
+        if options.only:
+            words.append(tr("only keys that match {only}", only=options.only))
+        self._summary.set_text(" · ".join(words))
 
     def _changed(self) -> None:
         made = replace(
@@ -229,6 +259,7 @@ class CompareOptionsCard(QFrame):
             relative=self.relative.value,
             ulp=self.ulp.value,
             any_dtype=self.any_dtype.isChecked(),
+            only=self.only.text(),
             left=self.left.side,
             right=self.right.side,
         )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 import click
 
@@ -112,6 +112,50 @@ def recipe_options(function: F) -> F:
     return function
 
 
+SECOND = "_b"
+"""Ending of the names of options for the second file of a command; on the line it is ``-b``."""
+
+
+def second_recipe_options(function: F) -> F:
+    """Add the options of a recipe once more, for a second file: ``--remap-b`` and so on.
+
+    Saving a recipe is left to the first: the names are those of ``recipe_options`` with ``SECOND``.
+    """
+    for option in reversed(_OPTIONS):
+        for made in _made_by(option):
+            if made.name != "save_recipe":
+                function = _for_second(made)(function)
+    return function
+
+
+def _made_by(option: Callable[[Any], Any]) -> list[click.Option]:
+    """The options that a decorator adds."""
+
+    def command() -> None: ...
+
+    return list(getattr(option(command), "__click_params__", ()))
+
+
+def _for_second(option: click.Option) -> Callable[[F], F]:
+    flag = option.opts[0]
+    given: dict[str, Any] = {"is_flag": True} if option.is_flag else {"type": option.type}
+    return click.option(
+        f"{flag}-b",
+        f"{option.name}{SECOND}",
+        multiple=option.multiple,
+        nargs=option.nargs,
+        metavar=option.metavar,
+        help=f"The same as {flag}, for B.",
+        **given,
+    )
+
+
+def second_words(words: Mapping[str, Any]) -> RecipeWords:
+    """The values of the options for the second file, under the names of those for the first."""
+    found = {name: words.get(f"{name}{SECOND}") for name in RecipeWords.__annotations__}
+    return cast("RecipeWords", found)
+
+
 def recipe_of(words: RecipeWords) -> Recipe:
     """The recipe that the options say, on top of that of ``--recipe``; saved if asked for.
 
@@ -145,6 +189,17 @@ def _require_new(path: str, read: str | None) -> None:
             stage="plan",
             path=path,
         )
+
+
+def report_paths(html: str | None, csv: str | None, markdown: str | None) -> list[Path]:
+    """The reports to write; their names must not be those of files of another kind."""
+    from ruda.store import require_report_name
+
+    forms = ((html, (".html", ".htm")), (csv, (".csv",)), (markdown, (".md", ".markdown")))
+    found = [(Path(name), suffixes) for name, suffixes in forms if name is not None]
+    for path, suffixes in found:
+        require_report_name(path, *suffixes)
+    return [path for path, _ in found]
 
 
 def hint_words(hint: Hint) -> str:

@@ -90,8 +90,8 @@ def run_command(document: Document, dataset: Path, *, recipe_file: Path | None =
 def compare_command(left: Document, right: Document, options: CompareOptions) -> list[str]:
     """``ruda compare A B …`` equal to a comparison of two documents.
 
-    Raises RecipeError where a side is compared through steps that are no remap rules: the command
-    line takes those from a recipe file only.
+    Raises RecipeError where a side is compared through steps that fit no command line, such as
+    adapters that are no names.
     """
     words = [PROGRAM, "compare", str(left.path), str(right.path)]
     if options.values:
@@ -104,16 +104,16 @@ def compare_command(left: Document, right: Document, options: CompareOptions) ->
             words += ["--ulp", str(options.ulp)]
     if options.any_dtype:
         words.append("--any-dtype")
+    if options.only:
+        words += ["--only", options.only]
     for document, side, ending in ((left, options.left, ""), (right, options.right, "-b")):
-        recipe = side.recipe(document)
-        rules = recipe.remap.active
-        if recipe != Recipe().with_rules(recipe.remap.rules):
+        flags = RecipeFlags.of(side.recipe(document))
+        if flags is None:
             raise RecipeError(
                 f"{document.name} is compared through steps that do not fit on a command line; "
                 f"save its recipe to a file and give that as --recipe{ending}"
             )
-        for rule in rules:
-            words += [f"--remap{ending}", rule.pattern, rule.replacement]
+        words += flags.arguments(ending=ending)
         if document.top_level_key is not None:
             words += [f"--top-level-key{ending}", document.top_level_key]
     return words

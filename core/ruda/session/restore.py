@@ -6,6 +6,7 @@ written after every edit and removed by a clean end. A recovery file at start me
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,9 @@ import msgspec
 
 from ruda.errors import RudaError
 from ruda.session.document import Document, SettingValue, TargetChoice
+from ruda.session.pages.rules import RuleDraft
 from ruda.session.session import Session
+from ruda.session.side_by_side import CompareOptions, CompareSide, Comparison, SideView
 from ruda.session.textfile import read_struct, write_struct
 
 if TYPE_CHECKING:
@@ -39,6 +42,28 @@ class DocumentState(msgspec.Struct, frozen=True):
     dirty: bool = False
 
 
+class SideState(msgspec.Struct, frozen=True):
+    """One side of a comparison as it is kept on disk."""
+
+    document: int | None = None
+    """Position of the document in ``documents``."""
+    view: SideView = SideView.FILE
+    rules: list[tuple[str, str, bool]] = msgspec.field(default_factory=list)
+    """Pattern, replacement, and whether it is used."""
+
+
+class ComparisonState(msgspec.Struct, frozen=True):
+    """A comparison as it is kept on disk. Values are compared again only when asked for."""
+
+    left: SideState
+    right: SideState
+    absolute: float | None = None
+    relative: float | None = None
+    ulp: int = 0
+    any_dtype: bool = False
+    only: str = ""
+
+
 class SessionState(msgspec.Struct, frozen=True):
     """Everything that a session can be brought back from. ``geometry`` is the window's own text."""
 
@@ -50,6 +75,7 @@ class SessionState(msgspec.Struct, frozen=True):
     workspace: str = "weights"
     geometry: str = ""
     dataset_split: str | None = None
+    comparison: ComparisonState | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +100,7 @@ def capture_session(
         workspace=workspace,
         geometry=geometry,
         dataset_split=None if session.dataset is None else session.dataset.split,
+        comparison=_comparison_state(session),
     )
 
 
@@ -107,6 +134,23 @@ def recipe_of_state(state: DocumentState) -> tuple[Recipe, str | None]:
         return Recipe(), f"{state.path}: the recipe of the last session is not restored: {error}"
 
 
+def comparison_of_state(state: ComparisonState, ids: Mapping[int, int]) -> Comparison:
+    """The kept comparison; ``ids`` has the document of every position that is open again."""
+    kept = (state.left, state.right)
+    left, right = (None if s.document is None else ids.get(s.document) for s in kept)
+    sides = [CompareSide(s.view, tuple(RuleDraft(*rule) for rule in s.rules)) for s in kept]
+    options = CompareOptions(
+        absolute=state.absolute,
+        relative=state.relative,
+        ulp=state.ulp,
+        any_dtype=state.any_dtype,
+        only=state.only,
+        left=sides[0],
+        right=sides[1],
+    )
+    return Comparison(left, right, options)
+
+
 def target_of_state(state: DocumentState) -> TargetChoice | None:
     """The target of a kept document."""
     kept = state.target
@@ -124,6 +168,31 @@ def _document_state(document: Document, *, dirty: bool) -> DocumentState:
         target=None if document.target is None else _target_state(document.target),
         top_level_key=document.top_level_key,
         dirty=dirty,
+    )
+
+
+def _comparison_state(session: Session) -> ComparisonState | None:
+    found = session.comparison
+    if found == Comparison():
+        return None
+    places = {document.id: place for place, document in enumerate(session.documents)}
+    options = found.options
+    sides = [
+        SideState(
+            None if number is None else places.get(number),
+            side.view,
+            [(rule.pattern, rule.replacement, rule.enabled) for rule in side.rules],
+        )
+        for number, side in zip(found.sides, (options.left, options.right), strict=True)
+    ]
+    return ComparisonState(
+        left=sides[0],
+        right=sides[1],
+        absolute=options.absolute,
+        relative=options.relative,
+        ulp=options.ulp,
+        any_dtype=options.any_dtype,
+        only=options.only,
     )
 
 

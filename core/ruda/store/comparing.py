@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ruda.errors import DTypeError, MissingExtraError, SettingError, ShapeError
 from ruda.progress import SILENT, Monitor, Progress
@@ -13,8 +14,12 @@ from ruda.store.dequantizing import dequantize
 from ruda.store.index import TensorIndex
 from ruda.store.piecewise import Array, blocks
 from ruda.store.recipe import Recipe
+from ruda.store.select import PathFilter
 from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import Deviation, DType, Kind, Tolerance, deviation
+
+_REPORT_EVERY = 8192
+"""Tensors between two reports of progress where headers alone are compared."""
 
 
 def compare(
@@ -25,6 +30,7 @@ def compare(
     tolerance: Tolerance | None = None,
     ulp: int = 0,
     any_dtype: bool = False,
+    only: PathFilter | None = None,
     recipe_left: Recipe | None = None,
     recipe_right: Recipe | None = None,
     monitor: Monitor = SILENT,
@@ -34,6 +40,7 @@ def compare(
     A recipe on either side brings its keys, layouts and dtypes to the other's. Values are read in
     blocks. A value may differ by less than the tolerance, or by ``ulp`` steps; without either
     only equal ones pass (two NaNs are equal). Another dtype is a change unless ``any_dtype``.
+    ``only`` takes the keys that it matches after the recipes; no value of others is read.
     Raises SettingError for tolerances without ``values``, and what ``convert`` and reading raise.
     """
     if ulp < 0:
@@ -44,21 +51,41 @@ def compare(
         convert(index, recipe=Recipe() if recipe is None else recipe)
         for index, recipe in ((left, recipe_left), (right, recipe_right))
     ]
+    views, left_out = _within(only, views)
     task = _Task(values, tolerance, ulp, any_dtype, monitor, _work(*views) if values else 0)
-    rows = [task.row(snapshot, views[1].get(key)) for key, snapshot in views[0].items()]
+    rows = []
+    for key, snapshot in views[0].items():
+        rows.append(task.row(snapshot, views[1].get(key)))
+        if not values and not len(rows) % _REPORT_EVERY:
+            monitor.report(Progress(len(rows), len(views[0]), "tensors"))
     rows += [
         CompareRow(Likeness.RIGHT, right=snapshot)
         for key, snapshot in views[1].items()
         if key not in views[0]
     ]
     names = [index.path.name if index.path else index.format for index in (left, right)]
-    notes = (
+    notes = [
         f"{side}: {note}"
         for side, view, index in zip(("left", "right"), views, (left, right), strict=True)
         for note in view.notes
         if note not in index.notes
-    )
+    ]
+    if left_out:
+        notes.append(f"{left_out} keys are outside of what is compared")
     return CompareReport(tuple(rows), names[0], names[1], values, tuple(notes))
+
+
+def _within(only: PathFilter | None, views: Sequence[TensorIndex]) -> tuple[list[TensorIndex], int]:
+    """Both sides with the keys that are taken, and how many keys of either are not."""
+    if only is None or only.takes_all:
+        return list(views), 0
+    taken = [
+        {key: each for key, each in view.items() if only.matches(key, each.containers)}
+        for view in views
+    ]
+    everything = views[0].keys() | views[1].keys()
+    left_out = len(everything) - len(taken[0].keys() | taken[1].keys())
+    return [replace(v, snapshots=t) for v, t in zip(views, taken, strict=True)], left_out
 
 
 def _work(left: TensorIndex, right: TensorIndex) -> int:

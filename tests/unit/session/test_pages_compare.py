@@ -14,6 +14,7 @@ from ruda.session import (
     CompareSide,
     CompareTable,
     Document,
+    PlaneChoice,
     Query,
     RuleDraft,
     SideView,
@@ -22,7 +23,14 @@ from ruda.session import (
     compare_page,
     compare_values,
 )
-from ruda.store import CastPolicy, Likeness, Recipe, TensorIndex, TensorSnapshot
+from ruda.store import (
+    CastPolicy,
+    Likeness,
+    PyTorchToRuda,
+    Recipe,
+    TensorIndex,
+    TensorSnapshot,
+)
 from ruda.tensor import DType
 
 
@@ -53,6 +61,9 @@ RIGHT = {
     "head.w": f32(1, 1),
     "new": f32(0),
 }
+
+
+STRIP = RuleDraft(r"^m\.", "")
 
 
 def table(**options: object) -> CompareTable:
@@ -121,10 +132,13 @@ def test_the_headline_says_whether_values_were_looked_at() -> None:
     structure = compare_documents(same, document(LEFT, 2), CompareOptions())
     page = compare_page(CompareTable(structure))
     assert page.headline == "All of 4 tensors have the same keys, types and shapes"
-    assert page.summary == "structure only, values were not compared"
+    assert page.summary == "36 B and 36 B · structure only, values were not compared"
     page = compare_page(table())
     assert page.headline == "1 of 5 tensors are the same"
-    assert page.summary == "2 changed · 1 only left · 1 only right · values compared"
+    assert page.summary == (
+        "2 changed · 1 only left · 1 only right · 25.0 % of the values differ · "
+        "36 B and 36 B · values compared"
+    )
 
 
 @pytest.mark.parametrize(
@@ -186,11 +200,61 @@ def test_the_command_says_the_same() -> None:
     assert "--atol" not in compare_command(document(LEFT), document(RIGHT, 2), CompareOptions())
 
 
+def test_the_command_says_the_whole_recipe_of_either_side() -> None:
+    cast = Recipe().with_cast(CastPolicy.every(DType.F16))
+    adapted = Recipe().with_adapt("pytorch-to-ruda").with_rule("^m", "n")
+    view = CompareSide(SideView.RECIPE)
+    words = compare_command(
+        document(LEFT, recipe=cast),
+        document(RIGHT, 2, recipe=adapted),
+        CompareOptions(left=view, right=view, only="w$"),
+    )
+    assert words[4:] == [
+        *("--only", "w$", "--cast", "f16"),
+        *("--remap-b", "^m", "n", "--adapt-b", "pytorch-to-ruda"),
+    ]
+
+
 def test_a_recipe_that_needs_a_file_is_no_command() -> None:
-    left = document(LEFT, recipe=Recipe().with_cast(CastPolicy.every(DType.F16)))
+    left = document(LEFT, recipe=Recipe().with_adapt(PyTorchToRuda()))
     options = CompareOptions(left=CompareSide(SideView.RECIPE))
     with pytest.raises(RecipeError, match="do not fit on a command line"):
         compare_command(left, document(RIGHT, 2), options)
+
+
+def test_only_the_keys_of_the_scope_are_compared() -> None:
+    options = CompareOptions(values=True, only="^layers", left=CompareSide(rules=(STRIP,)))
+    left = document({f"m.{key}": value for key, value in LEFT.items()})
+    report = compare_documents(left, document(RIGHT, 2), options)
+    assert [row.key for row in report.rows] == ["layers.0.w", "layers.1.w"]
+    assert report.notes == ("3 keys are outside of what is compared",)
+    assert "position 0" in CompareOptions(only="(").problem
+
+
+def test_the_page_says_bytes_and_shares() -> None:
+    page = compare_page(table())
+    assert page.summary == (
+        "2 changed · 1 only left · 1 only right · 25.0 % of the values differ · "
+        "36 B and 36 B · values compared"
+    )
+    assert dict(page.shares)[Likeness.CHANGED] == "24 B, 60.0 % of the bytes"
+
+
+def test_a_plane_of_both_is_drawn() -> None:
+    left = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    right = left.copy()
+    right[1, 2, 3] += 1
+    for choice, place in (
+        (PlaneChoice(1, 2, (1, 0, 0)), (2, 3)),
+        (PlaneChoice(2, 0, (0, 2, 0)), (3, 1)),
+    ):
+        found = compare_values(*snapshots(left, right), choice)
+        assert found.choice == choice
+        assert np.argwhere(found.difference.grid).tolist() == [list(place)]
+    elsewhere = compare_values(*snapshots(left, right), PlaneChoice(1, 2, (0, 0, 0)))
+    assert not elsewhere.difference.grid.any()
+    with pytest.raises(ValueError, match="a plane needs two axes"):
+        compare_values(*snapshots(left, right), PlaneChoice(1, 3, (0, 0, 0)))
 
 
 def snapshots(left: np.ndarray, right: np.ndarray) -> tuple[TensorSnapshot, TensorSnapshot]:

@@ -3,11 +3,18 @@ from pathlib import Path
 import pytest
 
 from ruda.session import (
+    Changes,
+    CompareOptions,
+    CompareSide,
+    Comparison,
     OpenDataset,
+    RuleDraft,
     SessionState,
+    SideView,
     TargetChoice,
     capture_session,
     clear_state,
+    comparison_of_state,
     read_state,
     recipe_of_state,
     target_of_state,
@@ -41,6 +48,30 @@ def test_a_session_comes_back(session, tmp_path):
     assert recipe_of_state(kept) == (recipe, None)
     assert target_of_state(kept) == TargetChoice.of("digits", {"seed": 4})
     assert target_of_state(state.documents[0]) is None
+
+
+def test_a_comparison_comes_back(session, tmp_path):
+    index = TensorIndex.of([], format="rudapack")
+    first, second = (session.open(tmp_path / name, index) for name in ("a.bpk", "b.bpk"))
+    side = CompareSide(SideView.RECIPE, (RuleDraft("^m", "n"), RuleDraft("x", "y", enabled=False)))
+    options = CompareOptions(absolute=1e-3, ulp=2, any_dtype=True, only="w$", right=side)
+    session.compare(Comparison(second.id, first.id, options.with_values(on=True)))
+    file = tmp_path / "state.json"
+    write_state(file, capture_session(session))
+    kept = read_state(file).state.comparison
+    assert comparison_of_state(kept, {0: 7, 1: 8}) == Comparison(8, 7, options)
+    assert comparison_of_state(kept, {1: 8}) == Comparison(8, None, options)
+
+
+def test_a_closed_document_leaves_the_comparison(session, tmp_path):
+    index = TensorIndex.of([], format="rudapack")
+    first, second = (session.open(tmp_path / name, index) for name in ("a.bpk", "b.bpk"))
+    session.compare(Comparison(first.id, second.id))
+    heard = []
+    session.subscribe(heard.append, Changes.COMPARISON)
+    session.close(first.id)
+    assert session.comparison.sides == (None, second.id)
+    assert len(heard) == 1
 
 
 def test_there_may_be_nothing_to_restore(tmp_path):

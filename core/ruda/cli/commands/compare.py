@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from ruda.cli.options import (
+    RecipeWords,
+    recipe_of,
+    recipe_options,
+    report_paths,
+    second_recipe_options,
+    second_words,
+)
 from ruda.cli.program import FINDINGS, FINE
 from ruda.cli.terminal import monitor, say, say_json, table
 
 if TYPE_CHECKING:
-    from ruda.store import CompareReport, CompareRow, Recipe
+    from ruda.store import CompareReport, CompareRow
     from ruda.tensor import Tolerance
 
 
@@ -23,19 +31,18 @@ if TYPE_CHECKING:
 @click.option("--ulp", type=int, default=0, help="Values may be this many floats apart.")
 @click.option("--any-dtype", is_flag=True, help="Another element type alone is no difference.")
 @click.option(
-    "--remap",
+    "--only",
     multiple=True,
-    nargs=2,
-    metavar="FROM TO",
-    help="Rename keys of A: a regex and its replacement; may be repeated.",
+    metavar="RE",
+    help="Compare only keys that match, after the renaming; may be repeated.",
 )
-@click.option("--remap-b", multiple=True, nargs=2, metavar="FROM TO", help="Rename keys of B.")
-@click.option("--recipe", "recipe_left", metavar="FILE", help="A recipe file for A.")
-@click.option("--recipe-b", "recipe_right", metavar="FILE", help="A recipe file for B.")
-@click.option("--top-level-key", "key_left", metavar="KEY", help="Only this part of A.")
-@click.option("--top-level-key-b", "key_right", metavar="KEY", help="Only this part of B.")
+@recipe_options
+@second_recipe_options
 @click.option("--all", "show_all", is_flag=True, help="Show the tensors that are the same, too.")
 @click.option("--json", "as_json", is_flag=True, help="The whole report as one JSON object.")
+@click.option("--html", metavar="FILE", help="Write the report as one HTML page, too.")
+@click.option("--csv", metavar="FILE", help="Write the rows as CSV, too.")
+@click.option("--markdown", metavar="FILE", help="Write the report as Markdown, too.")
 def command(
     left: str,
     right: str,
@@ -44,29 +51,32 @@ def command(
     rtol: float | None,
     ulp: int,
     any_dtype: bool,
-    remap: tuple[tuple[str, str], ...],
-    remap_b: tuple[tuple[str, str], ...],
-    recipe_left: str | None,
-    recipe_right: str | None,
-    key_left: str | None,
-    key_right: str | None,
+    only: tuple[str, ...],
     show_all: bool,
     as_json: bool,
+    html: str | None,
+    csv: str | None,
+    markdown: str | None,
+    **words: Any,
 ) -> int:
     """Show where the weight files A and B differ, tensor by tensor.
 
-    Keys, dtypes and shapes come from the headers; --values reads the tensors in pieces.
-    Exit code 0 when they are the same, 1 when they differ.
+    Keys, dtypes and shapes come from the headers; --values reads the tensors in pieces. Either
+    file may be compared through a recipe: the options of A are those of the other commands, those
+    of B end in -b. Exit code 0 when they are the same, 1 when they differ.
     """
-    from ruda.store import compare, open_store
+    from ruda.store import PathFilter, compare, open_store, write_comparison
 
+    first, second = cast("RecipeWords", words), second_words(words)
+    recipes = recipe_of(first), recipe_of(second)
+    exports = report_paths(html, csv, markdown)
     tolerance = _tolerance(atol, rtol)
     if not values and (tolerance is not None or ulp):
         raise click.UsageError("--atol, --rtol and --ulp are for values; add --values")
     with (
         monitor("Comparing") as watch,
-        open_store(left, top_level_key=key_left, monitor=watch) as a,
-        open_store(right, top_level_key=key_right, monitor=watch) as b,
+        open_store(left, top_level_key=first["top_level_key"], monitor=watch) as a,
+        open_store(right, top_level_key=second["top_level_key"], monitor=watch) as b,
     ):
         report = compare(
             a,
@@ -75,10 +85,13 @@ def command(
             tolerance=tolerance,
             ulp=ulp,
             any_dtype=any_dtype,
-            recipe_left=_recipe(recipe_left, remap),
-            recipe_right=_recipe(recipe_right, remap_b),
+            only=PathFilter(only) if only else None,
+            recipe_left=recipes[0],
+            recipe_right=recipes[1],
             monitor=watch,
         )
+    for path in exports:
+        write_comparison(report, path)
     if as_json:
         say_json({**report.as_data(), "left": left, "right": right})
     else:
@@ -92,15 +105,6 @@ def _tolerance(atol: float | None, rtol: float | None) -> Tolerance | None:
     if atol is None and rtol is None:
         return None
     return Tolerance.rel_abs(rtol or 0.0, atol or 0.0)
-
-
-def _recipe(file: str | None, remap: tuple[tuple[str, str], ...]) -> Recipe:
-    from ruda.store import Recipe, read_recipe
-
-    recipe = Recipe() if file is None else read_recipe(file)
-    for pattern, replacement in remap:
-        recipe = recipe.with_rule(pattern, replacement)
-    return recipe
 
 
 def _show(report: CompareReport, left: str, right: str, show_all: bool) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from ruda.cli.options import RecipeWords, hint_words, recipe_of, recipe_options
+from ruda.cli.options import RecipeWords, hint_words, recipe_of, recipe_options, report_paths
 from ruda.cli.program import FINDINGS, FINE
 from ruda.cli.terminal import monitor, say, say_json, table
 
@@ -49,7 +48,7 @@ def command(
     from ruda.store import diff, open_store, write_diff
 
     recipe = recipe_of(words)
-    exports = _exports(html, csv, markdown)
+    exports = report_paths(html, csv, markdown)
     choice = parse_target(target, settings)
     with (
         monitor("Comparing") as watch,
@@ -68,17 +67,6 @@ def command(
     return FINE if report.is_complete else FINDINGS
 
 
-def _exports(html: str | None, csv: str | None, markdown: str | None) -> list[Path]:
-    """The reports to write; their names must not be those of files of another kind."""
-    from ruda.store import require_report_name
-
-    forms = ((html, (".html", ".htm")), (csv, (".csv",)), (markdown, (".md", ".markdown")))
-    found = [(Path(name), suffixes) for name, suffixes in forms if name is not None]
-    for path, suffixes in found:
-        require_report_name(path, *suffixes)
-    return [path for path, _ in found]
-
-
 def _show(report: DiffReport, target: str, *, show_all: bool) -> None:
     from ruda.session import diff_headline, diff_lines, diff_summary, is_problem, status_look
 
@@ -90,18 +78,18 @@ def _show(report: DiffReport, target: str, *, show_all: bool) -> None:
     problems = [row for row in report.rows if is_problem(row.status)]
     rest = [row for row in report.rows if not is_problem(row.status)]
     ordered = sorted(problems, key=lambda row: _ORDER.index(row.status.value))
-    lines = [
-        *diff_lines(report, ordered, folded=False),
-        *diff_lines(report, rest, folded=not show_all),
-    ]
+    lines = diff_lines(report, [*ordered, *rest], folded=not show_all)
     table([_cells(line) for line in lines])
+    if not show_all and any(line.is_family for line in lines):
+        say("rows whose keys differ in numbers only are one; --all shows every tensor")
     for note in report.notes:
         say(f"note: {note}")
     if report.banner is not None:
         say()
         say(f"{report.banner[0].upper()}{report.banner[1:]}.")
     for hint in report.hints:
-        say(f"  try {hint_words(hint)}  ({hint.matches} tensors would match)")
+        how = " by name" if hint.rule is not None else ""
+        say(f"  try {hint_words(hint)}  ({hint.matches} tensors would match{how})")
 
 
 _ORDER = ("error", "missing", "unused")
@@ -109,12 +97,14 @@ _ORDER = ("error", "missing", "unused")
 
 def _cells(line: DiffLine) -> list[str]:
     from ruda.session import status_look
+    from ruda.store import fold
 
     look = status_look(line.status)
     many = f"  ×{line.count}" if line.count > 1 else ""
     what = line.what
     if line.nearest:
-        what += f"; did you mean {line.nearest[0].key!r}?"
+        near = line.nearest[0].key
+        what += f"; did you mean {(fold(near) if line.count > 1 else near)!r}?"
     return [
         f"{look.glyph} {look.word}",
         f"{line.source}{many}" if line.source else "",

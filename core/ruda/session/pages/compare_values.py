@@ -11,6 +11,7 @@ from ruda.errors import DTypeError, ShapeError
 from ruda.progress import SILENT, Monitor
 from ruda.session.language import tr
 from ruda.session.pages.inspector import ValuesPage, values_page
+from ruda.session.pages.planes import OTHERS, PlaneChoice
 from ruda.session.wording import number_text
 from ruda.store import dequantize
 from ruda.tensor import DType, Kind
@@ -35,20 +36,29 @@ class CompareValues:
     right: ValuesPage
     difference: ValuesPage
     caption: str
-    """``largest difference 0.0123``."""
+    """``largest difference 0.0123``, of what is drawn."""
+    choice: PlaneChoice
+    """The plane that is drawn, the same of both sides."""
 
 
 def compare_values(
-    left: TensorSnapshot, right: TensorSnapshot, *, monitor: Monitor = SILENT
+    left: TensorSnapshot,
+    right: TensorSnapshot,
+    choice: PlaneChoice | None = None,
+    *,
+    monitor: Monitor = SILENT,
 ) -> CompareValues:
-    """Read both tensors and make their heat maps and that of ``right - left``.
+    """Read both tensors and make the heat maps of a plane of them, and of ``right - left``.
 
-    Raises ShapeError for two shapes, DTypeError for values without an order or a number, the
-    StoreError of the files, Cancelled.
+    Without a choice axis 0 lies down and all others across. Raises ValueError for axes that the
+    tensors do not have, ShapeError for two shapes, DTypeError for values without an order or a
+    number, the StoreError of the files, Cancelled.
     """
     if left.shape != right.shape:
         raise ShapeError(f"{left.key}: shapes {list(left.shape)} and {list(right.shape)} differ")
-    (a, kind_a), (b, kind_b) = (_numbers(side, monitor) for side in (left, right))
+    chosen = PlaneChoice.of(tuple(left.shape)) if choice is None else choice
+    read = (_numbers(side, monitor) for side in (left, right))
+    (a, kind_a), (b, kind_b) = ((_plane(values, chosen), kind) for values, kind in read)
     first = values_page(a, kind_a, monitor=monitor)
     second = values_page(b, kind_b, monitor=monitor)
     delta, unpaired = _difference(a, b, monitor)
@@ -64,7 +74,22 @@ def compare_values(
         right=replace(second, absmax=top),
         difference=third,
         caption=worst,
+        choice=chosen,
     )
+
+
+def _plane(values: Array, choice: PlaneChoice) -> Array:
+    """The plane of a tensor, of shape (down, across): a view; the tensor where all is shown."""
+    if choice.columns == OTHERS or values.ndim < 2:
+        return values
+    down, across = choice.rows, choice.columns
+    if len({down, across} & set(range(values.ndim))) != 2:
+        raise ValueError(f"a plane needs two axes of {list(values.shape)}, got {choice}")
+    place = tuple(
+        slice(None) if axis in (down, across) else choice.fixed[axis] for axis in range(values.ndim)
+    )
+    found: Array = values[place]
+    return found if down < across else found.T
 
 
 def _numbers(snapshot: TensorSnapshot, monitor: Monitor) -> tuple[Array, DType]:

@@ -18,6 +18,7 @@ from ruda.store import (
     CastPolicy,
     Recipe,
     Status,
+    SuggestKind,
     TensorIndex,
     Verdict,
     convert,
@@ -133,7 +134,7 @@ def _by_defaults(
     for words, made in _recipes(recipe, certain):
         monitor.check()
         try:
-            report = diff(index, model, recipe=made)
+            report = diff(index, model, recipe=made, monitor=monitor)
         except RudaError:
             continue
         applied = report.counts[Status.APPLIED]
@@ -166,11 +167,12 @@ def _certain(
         made = report.to_recipe()
     except RudaError:
         return
-    words = {
-        step.adapter or ("remap" if step.rule is not None else "contiguous"): None
-        for step in report.of(Verdict.CERTAIN)
-    }
-    yield tuple(words), made
+    steps = report.of(Verdict.CERTAIN)
+    words = [tr("numbers without gaps") for step in steps if step.kind is SuggestKind.INDEX]
+    rules = sum(step.rule is not None for step in steps)
+    if rules:
+        words.insert(0, counted(rules, "rule"))
+    yield (*words, *(step.adapter for step in steps if step.adapter is not None)), made
 
 
 def _recipes(recipe: Recipe, certain: Iterable[Tried]) -> Iterator[Tried]:
