@@ -363,7 +363,7 @@ class WeightsWorkspace(Workspace):
         tensors = counted(len(document.index), "tensor")
         facts = (
             *self._size(document),
-            _format_title(document.index.format),
+            say(_format_title(document.index.format)),
             steps_text(document.recipe),
         )
         self.title.show_document(document.name, target, str(document.path))

@@ -1,8 +1,8 @@
 """The language of the screens: every text that a person reads there goes through ``tr``.
 
 English is the language of the code and of the terminal. A catalogue maps each English text to
-another language; a text that it does not have stays English. Sentences of errors and reports are
-the same in every language, so that they can be searched for and compared.
+another language; a text that it does not have stays English. Sentences of the library are English
+wherever they are made, and go through ``say`` (``ruda.session.sentences``) when they are shown.
 """
 
 from __future__ import annotations

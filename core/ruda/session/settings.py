@@ -44,7 +44,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Literal["system", "en", "de"],
         Meta(
             title="Language",
-            description="Errors and exported reports are English in every language.",
+            description="Reports that are exported or copied are English in every language.",
             extra={"group": "look"},
         ),
     ] = "system"
