@@ -32,8 +32,8 @@ class Context(QObject):
     """Two documents are to be compared by value: left, right, and the ``CompareOptions``."""
     language_wanted = Signal()
     """The window is to be made anew in the language of the settings."""
-    refused_wanted = Signal(int)
-    """What the file of a document asked for and did not get is to be shown."""
+    refused_wanted = Signal(object)
+    """A ``RefusedPage`` is to be shown: what a file asked for and did not get."""
     summary_changed = Signal()
     """A workspace has something else to say in the status line."""
 

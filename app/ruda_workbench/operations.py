@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 
-from ruda.errors import RudaError
+from ruda.errors import RudaError, UnsafeContentError
 from ruda.progress import Monitor, track
 from ruda.session import (
     Document,
@@ -21,6 +21,8 @@ from ruda.session import (
     listed,
     open_part,
     recipe_of_state,
+    refused_file_page,
+    refused_page,
     target_of_state,
     tr,
 )
@@ -51,9 +53,14 @@ def open_document(
     """
 
     document_id = context.session.reserve()
+    harmful: list[str] = []
 
     def work(monitor: Monitor) -> Part:
-        return open_part(path, top_level_key, monitor=monitor)
+        try:
+            return open_part(path, top_level_key, monitor=monitor)
+        except UnsafeContentError as error:
+            harmful.extend(error.names)
+            raise
 
     def opened(found: Part) -> None:
         index, parts = found
@@ -67,15 +74,7 @@ def open_document(
             parts=parts,
         )
         if index.unsafe:
-            context.notify(
-                "warning",
-                tr("{name} asks for code, none of it was run", name=path.name),
-                tr(
-                    "Refused: {unsafe}. The tensors are read all the same.",
-                    unsafe=listed(index.unsafe),
-                ),
-                (tr("Show"), partial(context.refused_wanted.emit, document.id)),
-            )
+            _tell_unknown(context, document)
         context.folder = path.parent
         if remember:
             context.storage.remember(path)
@@ -84,10 +83,29 @@ def open_document(
         context.workspace_wanted.emit(show)
 
     def failed(failure: JobFailure) -> None:
-        context.fail(tr("{name} was not opened", name=path.name), failure)
+        title = tr("{name} was not opened", name=path.name)
+        if not harmful:
+            context.fail(title, failure)
+            return
+        page = refused_file_page(path.name, harmful)
+        names = (tr("Show"), partial(context.refused_wanted.emit, page))
+        context.notify("error", title, failure.summary, names)
 
     context.jobs.start(
         tr("Opening {name}", name=path.name), work, owner=context, done=opened, failed=failed
+    )
+
+
+def _tell_unknown(context: Context, document: Document) -> None:
+    """Name the classes that a file asks for, none of which is loaded."""
+    context.notify(
+        "warning",
+        tr("{name} asks for code, none of it was run", name=document.path.name),
+        tr(
+            "Refused: {unsafe}. The tensors are read all the same.",
+            unsafe=listed(document.index.unsafe),
+        ),
+        (tr("Show"), partial(context.refused_wanted.emit, refused_page(document))),
     )
 
 

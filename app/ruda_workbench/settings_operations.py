@@ -7,37 +7,20 @@ from PySide6.QtCore import QLocale
 from ruda.errors import SettingError
 from ruda.session import LANGUAGES, Settings, read_catalogue, tr, use_catalogue
 from ruda.store import available_formats
-from ruda_workbench import assets
+from ruda.tensor import set_thread_count
 from ruda_workbench.context import Context
 
 _used = [Settings().header_limit]
 """The limit that the readers have now."""
-
-
-def language_of(settings: Settings) -> str:
-    """Code of the language that the settings ask for: that of the system where it is known."""
-    if settings.language != "system":
-        return settings.language
-    system = QLocale.system().name().split("_")[0]
-    return system if system in LANGUAGES else "en"
-
-
-def use_language(settings: Settings) -> str:
-    """Show texts in the language of the settings; a note where its catalogue is unreadable."""
-    language = language_of(settings)
-    use_catalogue({})
-    if language == "en":
-        return ""
-    path = assets.resources() / "translations" / f"{language}.toml"
-    try:
-        use_catalogue(read_catalogue(path), language)
-    except (OSError, SettingError) as error:
-        return f"{error}; English is used"
-    return ""
+_threads = [0]
+"""The number of threads that was asked for; 0 for none."""
 
 
 def use_limits(settings: Settings) -> None:
-    """Give the readers the limits of the settings; what is the default costs nothing at start."""
+    """Give the readers and the kernels their limits; what is the default costs nothing at start."""
+    if settings.compute_threads or _threads[0]:
+        _threads[0] = settings.compute_threads
+        set_thread_count(settings.compute_threads or None)
     if settings.header_limit == _used[0]:
         return
     _used[0] = settings.header_limit
@@ -56,7 +39,9 @@ def change(context: Context, key: str, value: object) -> None:
         context.theme.choose(settings.theme)
     elif key == "contrast":
         context.theme.choose_contrast(settings.contrast)
-    elif key == "header_limit":
+    elif key == "reduced_motion":
+        context.theme.choose_motion(settings.reduced_motion)
+    elif key in ("header_limit", "compute_threads"):
         use_limits(settings)
     elif key == "language":
         context.language_wanted.emit()

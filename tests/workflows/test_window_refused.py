@@ -63,7 +63,9 @@ def test_what_was_refused_is_listed_beside_what_was_read(
     show()
     sheet = window.findChild(RefusedSheet)
     assert sheet is not None
-    assert any(name.endswith("Marker") for name in sheet.page.names)
+    (asked,) = sheet.page.names
+    assert asked.name.endswith("Marker")
+    assert not asked.is_grave
     assert dict(sheet.page.facts)["read"] == "1 tensor, 16 B"
     buttons = [each.objectName() for each in sheet.findChildren(QPushButton) if each.isVisible()]
     assert buttons == ["refused.close"], "there is no way to run it"
@@ -78,7 +80,19 @@ def test_a_file_that_asks_for_harm_is_not_opened_and_runs_nothing(
     assert weights.watch.document is None
     notice = window.notices.notices[-1]
     assert "system, which could run code; nothing was run" in notice.text
-    assert notice.buttons == ()
+    (text, show) = notice.buttons[0]
+    assert text == "Show"
+    show()
+    sheet = window.findChild(RefusedSheet)
+    assert sheet is not None
+    (asked,) = sheet.page.names
+    assert asked.is_grave
+    assert asked.effect == "would have run a command of the shell"
+    assert dict(sheet.page.facts)["read"] == "nothing"
+    buttons = [each.objectName() for each in sheet.findChildren(QPushButton) if each.isVisible()]
+    assert buttons == ["refused.close"], "there is no way to run it"
+    assert len(notice.buttons) == 1
+    sheet.accept()
     assert not (tmp_path / "harm").exists()
 
 
@@ -91,5 +105,4 @@ def test_a_file_without_code_has_nothing_to_show(
     window.open_paths([make_file({"w": (2,)})])
     settled()
     assert weights.watch.document is not None
-    weights.show_refused(weights.watch.document.id)
-    assert window.findChild(RefusedSheet) is None
+    assert not window.book.is_available("weights.refused")

@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QHBoxLayout,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -19,27 +18,31 @@ from ruda_workbench.tokens import Space, Type
 from ruda_workbench.widgets.banner import Banner
 from ruda_workbench.widgets.buttons import push_button
 from ruda_workbench.widgets.labels import ElidedLabel, Facts, label
+from ruda_workbench.widgets.placing import room_for
+from ruda_workbench.widgets.roomy import Roomy
 from ruda_workbench.widgets.status_word import StatusWord
+
+ROW = 28
+MOST_ROWS = 10
 
 
 class RefusedSheet(QDialog):
     """Draws a ``RefusedPage``; its one button closes it."""
 
-    def __init__(self, name: str, page: RefusedPage, parent: QWidget) -> None:
+    def __init__(self, page: RefusedPage, parent: QWidget) -> None:
         super().__init__(parent)
         self.page = page
         self.setObjectName("refused")
         self.setWindowTitle(tr("What was refused"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(600, 420)
         column = QVBoxLayout(self)
         column.setContentsMargins(Space.XL, Space.L, Space.XL, Space.L)
         column.setSpacing(Space.M)
-        column.addWidget(label(name, font=text_font(Type.TITLE, bold=True), wrap=True))
+        column.addWidget(label(page.title, font=text_font(Type.TITLE, bold=True), wrap=True))
         self.banner = Banner("refused.banner")
-        self.banner.show_text("warning", page.sentence)
+        self.banner.show_text("error" if page.is_grave else "warning", page.sentence)
         column.addWidget(self.banner)
-        facts = Facts(key_width=90)
+        facts = Facts(key_width=130)
         facts.show_facts(page.facts)
         column.addWidget(facts)
         column.addWidget(self._names(page), 1)
@@ -49,22 +52,26 @@ class RefusedSheet(QDialog):
         close.clicked.connect(self.accept)
         row.addWidget(close)
         column.addLayout(row)
+        self.resize(room_for(parent, 640, 250 + ROW * min(len(page.names), MOST_ROWS)))
 
     @staticmethod
-    def _names(page: RefusedPage) -> QScrollArea:
+    def _names(page: RefusedPage) -> QFrame:
         inner = QWidget()
         grid = QGridLayout(inner)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(Space.M)
+        grid.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
+        grid.setHorizontalSpacing(Space.L)
+        grid.setVerticalSpacing(Space.S)
         for row, name in enumerate(page.names):
-            grid.addWidget(StatusWord("skipped", tr("Refused")), row, 0)
-            grid.addWidget(ElidedLabel(name, font=mono_font()), row, 1)
+            mark = "error" if name.is_grave else "skipped"
+            grid.addWidget(StatusWord(mark, name.word), row, 0)
+            grid.addWidget(ElidedLabel(name.name, font=mono_font()), row, 1)
+            grid.addWidget(ElidedLabel(name.effect, ink="dim"), row, 2)
         grid.setColumnStretch(1, 1)
+        grid.setColumnStretch(2, 1)
         grid.setRowStretch(len(page.names), 1)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.viewport().setAutoFillBackground(False)
-        area.setWidget(inner)
-        inner.setAutoFillBackground(False)
-        return area
+        card = QFrame()
+        card.setProperty("surface", "card")
+        around = QVBoxLayout(card)
+        around.setContentsMargins(1, 1, 1, 1)
+        around.addWidget(Roomy(inner, "refused.names"))
+        return card

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtWidgets import QScrollArea
 
-from ruda.session import RuleDraft, TargetChoice
+from ruda.session import RuleDraft, TargetChoice, refused_file_page, refused_page
 from ruda.store import TensorIndex, TensorSnapshot, save
 from ruda_workbench import operations, settings_operations
 from ruda_workbench.dialogs.quit_sheet import QuitSheet
@@ -61,12 +61,18 @@ def _unsafe_sheet(scene: Scene) -> None:
     scene.window.notices.clear()
     document = scene.window.context.session.active
     assert document is not None
-    scene.weights.show_refused(document.id)
+    scene.weights.show_refused(refused_page(document))
 
 
 def _unsafe_refused(scene: Scene) -> None:
     scene.window.open_paths([asking_file(scene.folder, Harm(), "free-model.pt")])
     scene.settle()
+
+
+def _unsafe_names(scene: Scene) -> None:
+    """Every grade of what a refused file may ask for."""
+    asked = ("posix.system", "builtins.eval", "subprocess.Popen", "socket.socket", "gc.collect")
+    scene.weights.show_refused(refused_file_page("free-model.pt", asked))
 
 
 def _decide(scene: Scene, text: str) -> None:
@@ -266,6 +272,7 @@ SCREENS: dict[str, Callable[[Scene], None]] = {
     "unsafe": _unsafe,
     "unsafe-sheet": _unsafe_sheet,
     "unsafe-refused": _unsafe_refused,
+    "unsafe-names": _unsafe_names,
     "decision": _decision,
     "decision-wrong": _decision_wrong,
     "load-diff-nothing": _nothing_loads,

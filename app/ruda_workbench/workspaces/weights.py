@@ -19,6 +19,7 @@ from ruda.session import (
     Changes,
     Document,
     ModelFit,
+    RefusedPage,
     TargetChoice,
     TensorTable,
     counted,
@@ -277,11 +278,9 @@ class WeightsWorkspace(Workspace):
         if self.watch.document is not None:
             save_operations.copy_command(self.context, self.watch.document)
 
-    def show_refused(self, document_id: int) -> None:
-        """Show what the file of an open document asked for and did not get."""
-        found = [d for d in self.context.session.documents if d.id == document_id]
-        if found and found[0].index.unsafe:
-            RefusedSheet(found[0].name, refused_page(found[0]), self.window()).open()
+    def show_refused(self, page: RefusedPage) -> None:
+        """Show what a file asked for and did not get."""
+        RefusedSheet(page, self.window()).open()
 
     def ask_export(self) -> None:
         """Ask where the report of the load diff goes and write it."""
@@ -477,7 +476,7 @@ def _has_refused(workspace: WeightsWorkspace) -> bool:
 def _refused(workspace: WeightsWorkspace) -> None:
     document = workspace.context.session.active
     if document is not None:
-        workspace.show_refused(document.id)
+        workspace.show_refused(refused_page(document))
 
 
 def _add_rule(workspace: WeightsWorkspace) -> None:

@@ -90,7 +90,12 @@ if TYPE_CHECKING:
     from ruda.session.pages.planes import OTHERS, PlaneChoice, PlanePage, plane_page
     from ruda.session.pages.query import Query, QueryProblem
     from ruda.session.pages.reasons import banner_text, difference_text, reason_text
-    from ruda.session.pages.refused import RefusedPage, refused_page
+    from ruda.session.pages.refused import (
+        RefusedName,
+        RefusedPage,
+        refused_file_page,
+        refused_page,
+    )
     from ruda.session.pages.rules import (
         ChangeLine,
         RuleDraft,
@@ -264,6 +269,7 @@ __all__ = [
     "Recent",
     "Recents",
     "RecipeFlags",
+    "RefusedName",
     "RefusedPage",
     "Remedy",
     "RemoteModel",
@@ -375,6 +381,7 @@ __all__ = [
     "reason_text",
     "recipe_of_state",
     "recipe_words",
+    "refused_file_page",
     "refused_page",
     "remove_recent",
     "resolve_target",

@@ -170,7 +170,9 @@ HOMES: Mapping[str, tuple[str, ...]] = {
         "reason_text",
     ),
     "pages.refused": (
+        "RefusedName",
         "RefusedPage",
+        "refused_file_page",
         "refused_page",
     ),
     "pages.rules": (
