@@ -168,3 +168,7 @@ def style_sheet(c: Colours) -> str:
 def page_style(c: Colours) -> str:
     """Style of a page of the guide."""
     return f"a {{ color: {c.accent}; }} code {{ color: {c.text}; }}"
+
+
+STILL_SHEET = "QWidget { widget-animation-duration: 0; }"
+"""Takes the animations of the style away: of scroll bars, tabs and check marks."""

@@ -8,7 +8,8 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
-from ruda_workbench.style_sheet import style_sheet
+from ruda_workbench import motion
+from ruda_workbench.style_sheet import STILL_SHEET, style_sheet
 from ruda_workbench.tokens import COLOURS, Colours, Scheme, Type, mix
 
 _current: list[Colours] = [COLOURS[Scheme.LIGHT]]
@@ -156,6 +157,13 @@ class Theme(QObject):
         self._contrast = contrast
         self.apply()
 
+    def choose_motion(self, choice: str) -> None:
+        """Take one of ``motion.CHOICES``; repaint only if something changes."""
+        before = motion.is_still()
+        motion.choose(choice)
+        if motion.is_still() != before:
+            self.apply()
+
     def toggle(self) -> None:
         """Go from light to dark or back and hold it."""
         self.choose("light" if self.scheme.is_dark else "dark")
@@ -169,7 +177,8 @@ class Theme(QObject):
             application.setStyle("Fusion")
         application.setFont(text_font())
         application.setPalette(palette(made))
-        application.setStyleSheet(style_sheet(made))
+        still = STILL_SHEET if motion.is_still() else ""
+        application.setStyleSheet(style_sheet(made) + still)
         self.changed.emit()
 
     def _system_changed(self) -> None:

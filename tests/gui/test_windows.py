@@ -9,13 +9,21 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QLabel,
+    QScrollBar,
+    QStyle,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from ruda.errors import HeaderError
 from ruda.progress import Monitor, Progress
 from ruda.session import LANGUAGES, Settings, setting_infos
 from ruda.store import available_formats, open_store
+from ruda.tensor import thread_count
 from ruda_workbench import settings_operations
 from ruda_workbench.about import components, versions_text
 from ruda_workbench.application import build_window, let_go, settle
@@ -107,6 +115,34 @@ def test_the_header_limit_reaches_the_reader(
         settings_operations.change(window.context, "header_limit", 1024)
     assert reader.header_limit == before
     open_store(path).close()
+
+
+def test_the_number_of_threads_reaches_the_kernels(
+    window: MainWindow, settings: SettingsWindow
+) -> None:
+    before = thread_count()
+    settings_operations.change(window.context, "compute_threads", before + 2)
+    assert thread_count() == before + 2
+    button(settings, "settings.reset").click()
+    assert thread_count() == before
+
+
+def test_less_motion_stills_the_style_and_the_cursor(
+    window: MainWindow, settings: SettingsWindow
+) -> None:
+    bar = settings.findChild(QScrollBar)
+    assert bar is not None
+
+    def duration() -> int:
+        return bar.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration, None, bar)
+
+    moving, flash = duration(), QApplication.cursorFlashTime()
+    assert moving > 0
+    button(settings, "settings.reduced_motion.always").click()
+    assert (duration(), QApplication.cursorFlashTime()) == (0, 0)
+    button(settings, "settings.reduced_motion.never").click()
+    assert (duration(), QApplication.cursorFlashTime()) == (moving, flash)
+    button(settings, "settings.reset").click()
 
 
 def test_settings_are_opened_once(window: MainWindow, settings: SettingsWindow) -> None:

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from ruda import tensor
 from ruda._kernels import moments, narrow_bf16, set_thread_count, thread_count, threads
 from ruda.errors import SettingError
 
@@ -84,6 +85,15 @@ def test_a_bad_count_is_an_error(text: str) -> None:
 def test_less_than_one_thread_is_an_error() -> None:
     with pytest.raises(SettingError, match="threads=0: expected 1 or more"):
         set_thread_count(0)
+
+
+def test_without_a_count_it_is_that_of_the_start() -> None:
+    tensor.set_thread_count(None)
+    first = tensor.thread_count()
+    tensor.set_thread_count(first + 3)
+    assert (tensor.thread_count(), thread_count()) == (first + 3, first + 3)
+    tensor.set_thread_count(None)
+    assert thread_count() == first
 
 
 def test_the_environment_sets_the_count() -> None:

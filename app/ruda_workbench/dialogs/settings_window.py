@@ -24,6 +24,8 @@ CHOICES = {
     "dark": later("Dark"),
     "normal": later("Normal"),
     "high": later("High"),
+    "always": later("Always"),
+    "never": later("Never"),
 }
 """Words of the values of choices; languages name themselves."""
 

@@ -55,10 +55,13 @@ def thread_count() -> int:
         return _count
 
 
-def set_thread_count(count: int) -> None:
-    """Share large arrays among this many threads from now on. Raises SettingError below 1."""
+def set_thread_count(count: int | None) -> None:
+    """Share large arrays among this many threads from now on; None for as many as at the start.
+
+    Raises SettingError below 1.
+    """
     global _count, _pool
-    if count < 1:
+    if count is not None and count < 1:
         raise SettingError(f"threads={count}: expected 1 or more")
     with _lock:
         # Whoever still holds the old pool finishes on it; it ends with its last reference.

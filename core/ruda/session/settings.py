@@ -40,6 +40,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             extra={"group": "look"},
         ),
     ] = "system"
+    reduced_motion: Annotated[
+        Literal["system", "always", "never"],
+        Meta(
+            title="Less motion",
+            description="Always: nothing fades or slides, and no cursor blinks.",
+            extra={"group": "look"},
+        ),
+    ] = "system"
     language: Annotated[
         Literal["system", "en", "de"],
         Meta(
@@ -112,6 +120,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             le=1024,
         ),
     ] = 32
+    compute_threads: Annotated[
+        int,
+        Meta(
+            title="Computing threads",
+            description="How many share a large array or a model's batch; 0: as many as pay.",
+            extra={"group": "work"},
+            ge=0,
+            le=256,
+        ),
+    ] = 0
     read_threads: Annotated[
         int,
         Meta(

@@ -11,6 +11,7 @@ from ruda.tensor.layout import transpose_copy
 from ruda.tensor.promotion import is_computable, promote
 from ruda.tensor.statistics import TensorStats, stats, stream_stats
 from ruda.tensor.tensor import Tensor
+from ruda.tensor.threads import set_thread_count, thread_count
 
 __all__ = [
     "CastCounts",
@@ -30,7 +31,9 @@ __all__ = [
     "deviation",
     "is_computable",
     "promote",
+    "set_thread_count",
     "stats",
     "stream_stats",
+    "thread_count",
     "transpose_copy",
 ]
