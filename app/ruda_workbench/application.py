@@ -52,6 +52,7 @@ def build_window(app: QApplication, storage: Storage, *, theme: str | None = Non
     settings_operations.use_limits(settings)
     jobs = Jobs(read_threads=settings.read_threads)
     made = Theme(app, theme or settings.theme, settings.contrast)
+    made.choose_motion(settings.reduced_motion)
     context = Context(Session(), jobs, made, storage)
     window = MainWindow(context)
     for note in filter(None, notes):

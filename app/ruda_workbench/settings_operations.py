@@ -8,12 +8,35 @@ from ruda.errors import SettingError
 from ruda.session import LANGUAGES, Settings, read_catalogue, tr, use_catalogue
 from ruda.store import available_formats
 from ruda.tensor import set_thread_count
+from ruda_workbench import assets
 from ruda_workbench.context import Context
 
 _used = [Settings().header_limit]
 """The limit that the readers have now."""
 _threads = [0]
 """The number of threads that was asked for; 0 for none."""
+
+
+def language_of(settings: Settings) -> str:
+    """Code of the language that the settings ask for: that of the system where it is known."""
+    if settings.language != "system":
+        return settings.language
+    system = QLocale.system().name().split("_")[0]
+    return system if system in LANGUAGES else "en"
+
+
+def use_language(settings: Settings) -> str:
+    """Show texts in the language of the settings; a note where its catalogue is unreadable."""
+    language = language_of(settings)
+    use_catalogue({})
+    if language == "en":
+        return ""
+    path = assets.resources() / "translations" / f"{language}.toml"
+    try:
+        use_catalogue(read_catalogue(path), language)
+    except (OSError, SettingError) as error:
+        return f"{error}; English is used"
+    return ""
 
 
 def use_limits(settings: Settings) -> None:
