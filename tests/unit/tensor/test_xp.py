@@ -337,6 +337,58 @@ REFUSED = [
     (lambda: xp.asarray([-1, 1 << 63]), DTypeError, "no integer dtype holds both -1 and"),
     (lambda: xp.asarray([0.5, 1 << 63], dtype=xp.uint64), DTypeError, "1 of 2 values of f64 are"),
     (lambda: xp.asarray([1, 1e300], dtype=xp.int64), DTypeError, "1 of 2 values of f64 do not fit"),
+    (lambda: xp.arange(INF), SettingError, "arange: inf is not finite"),
+    (lambda: xp.arange(2j), DTypeError, "arange: 2j is no real number"),
+    (lambda: xp.arange(10**20), SettingError, "has too many values"),
+    (lambda: xp.arange(0.0, 1e300), SettingError, "are too many values"),
+    (lambda: xp.arange(0.5, 2, dtype=xp.int8), DTypeError, "2 of 2 values of f64 are not whole"),
+    (lambda: xp.linspace(0, "1", 2), DTypeError, "linspace: '1' is no number"),
+    (lambda: xp.linspace(0, 1, 2.0), SettingError, "linspace: a number of values is an integer"),
+    (lambda: xp.zeros((2, -1)), SettingError, r"zeros: shape \[2, -1\] has a negative size"),
+    (lambda: xp.ones("a"), SettingError, "ones: a shape is made of integers, got 'a'"),
+    (lambda: xp.eye(2, -1), SettingError, r"eye: shape \[2, -1\] has a negative size"),
+    (lambda: xp.full(3, xp.ones(3)), ShapeError, r"full: shape \[3\] is no single value"),
+    (lambda: xp.ones_like(1), DTypeError, "ones_like: int is not a tensor"),
+    (lambda: xp.from_dlpack([1]), DTypeError, "from_dlpack: list does not speak DLPack"),
+    (lambda: xp.astype(xp.ones(1), "f4"), DTypeError, "astype: 'f4' is no dtype"),
+    (lambda: xp.argmax(xp.ones(2), axis=(0,)), DTypeError, "argmax: an axis is one integer"),
+    (
+        lambda: xp.where(xp.asarray([True] * 3), xp.ones(2), 0.0),
+        ShapeError,
+        r"where: shapes \[3\] and \[2\] do not broadcast",
+    ),
+    (
+        lambda: xp.searchsorted(xp.asarray([1, 2]), 1.5),
+        DTypeError,
+        "searchsorted: 1.5 is no value of i64",
+    ),
+    (
+        lambda: xp.searchsorted(xp.ones(2), xp.ones(1), sorter=xp.asarray([0, 2])),
+        IndexRangeError,
+        "searchsorted: index 2 is outside",
+    ),
+    (
+        lambda: xp.searchsorted(xp.ones(2), xp.ones(1), sorter=xp.asarray([0])),
+        ShapeError,
+        r"searchsorted: a sorter of shape \[1\]",
+    ),
+    (
+        lambda: xp.linalg.matrix_norm(xp.ones((3, 0)), ord=-2),
+        ShapeError,
+        r"matrix_norm: shape \[3, 0\]",
+    ),
+    (lambda: xp.linalg.vector_norm(xp.ones(2), ord="fro"), SettingError, "an order is a number"),
+    (lambda: xp.linalg.pinv(xp.eye(2, dtype=xp.bfloat16)), DTypeError, "pinv: bf16 is too coarse"),
+    (
+        lambda: xp.linalg.matrix_rank(xp.ones((2, 2, 2)), rtol=xp.ones(3)),
+        ShapeError,
+        "matrix_rank: shapes",
+    ),
+    (lambda: xp.fft.irfft(xp.ones(1)), ShapeError, r"irfft: shape \[1\]: Invalid number of FFT"),
+    (lambda: xp.fft.fftn(xp.asarray(1.0)), ShapeError, "fftn: no axis"),
+    (lambda: xp.fft.fftn(xp.ones(2), s=(2, 2)), ShapeError, "fftn: 2 sizes for 1 axes"),
+    (lambda: xp.fft.fftfreq(0), SettingError, "fftfreq: needs at least one sample"),
+    (lambda: xp.fft.rfftfreq(2, d=0), SettingError, "rfftfreq: needs at least one sample"),
     (lambda: xp.sum([1]), DTypeError, "sum: list is not a tensor; make one with xp.asarray"),
     (lambda: xp.add(1, 2), DTypeError, "add: needs a tensor"),
     (lambda: xp.arange(1, 2, 0), SettingError, "arange: a step of 0 never arrives"),
@@ -545,6 +597,18 @@ def test_sums_in_a_narrower_dtype_are_exact_modulo_its_range(values, dtype):
 def test_repeat_takes_counts_of_every_integer_dtype(dtype):
     counts = xp.asarray([2, 0, 1], dtype=dtype)
     assert xp.repeat(xp.asarray([7, 8, 9]), counts).tolist() == [7, 7, 9]
+
+
+def test_nothing_to_move_leaves_values_alone():
+    scalar = xp.asarray(2.0)
+    assert xp.fft.fftshift(scalar).tolist() == xp.fft.ifftshift(scalar).tolist() == 2.0
+    assert xp.roll(xp.asarray([1, 2]), 1, axis=()).tolist() == [1, 2]
+    assert xp.broadcast_to(scalar, 2).tolist() == [2.0, 2.0]
+
+
+def test_halves_take_integers_beyond_64_bits():
+    assert xp.add(xp.ones(1, dtype=xp.bfloat16), 1 << 70).tolist() == [float(1 << 70)]
+    assert not xp.any(xp.equal(xp.ones(1, dtype=xp.float16), 3))
 
 
 def test_repeat_refuses_counts_that_are_no_integers():

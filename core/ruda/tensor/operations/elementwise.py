@@ -15,7 +15,7 @@ import numpy as np
 from ruda.errors import DTypeError, OperationError
 from ruda.tensor.dtype import DType
 from ruda.tensor.operations import special
-from ruda.tensor.operations.operands import Array, Operand, dtype_of, pair, recast
+from ruda.tensor.operations.operands import Array, Operand, check_broadcast, dtype_of, pair, recast
 from ruda.tensor.promotion import (
     accumulator,
     require_computable,
@@ -312,6 +312,7 @@ def select(condition: Array, yes: Operand, no: Operand) -> Array:
     """``yes`` where the condition holds, ``no`` elsewhere; all three broadcast."""
     _only_bool("where", dtype_of(condition))
     a, b, _ = pair("where", yes, no)
+    check_broadcast("where", condition.shape, np.broadcast_shapes(a.shape, b.shape))
     return np.asarray(np.where(condition, a, b))
 
 

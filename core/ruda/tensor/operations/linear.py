@@ -165,6 +165,8 @@ def solved(name: str, compute: Callable[..., Any], *arrays: Array, square: bool 
             return compute(*arrays)
     except np.linalg.LinAlgError as error:
         raise OperationError(f"{name}: {error}") from None
+    except ValueError as error:
+        raise ShapeError(f"{name}: shape {list(arrays[0].shape)}: {error}") from None
 
 
 def vector_norm(

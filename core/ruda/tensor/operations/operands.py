@@ -42,11 +42,18 @@ def pair(name: str, left: Operand, right: Operand) -> tuple[Array, Array, DType]
         return recast(left, result), recast(right, result), result
     if isinstance(left, np.ndarray):
         result = promote_scalar(name, dtype_of(left), right)  # type: ignore[arg-type]
-        return recast(left, result), np.asarray(right).astype(result.numpy), result
+        return recast(left, result), _number(right, result), result  # type: ignore[arg-type]
     if isinstance(right, np.ndarray):
         result = promote_scalar(name, dtype_of(right), left)
-        return np.asarray(left).astype(result.numpy), recast(right, result), result
+        return _number(left, result), recast(right, result), result
     raise DTypeError(f"{name}: needs a tensor")
+
+
+def _number(value: Scalar, dtype: DType) -> Array:
+    """A Python number in a dtype that holds it."""
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63 and not dtype.is_integer:
+        value = float(value)  # an object to NumPy, which ml_dtypes does not take
+    return np.asarray(value).astype(dtype.numpy)
 
 
 def promoted(name: str, parts: Sequence[Array]) -> list[Array]:
@@ -78,6 +85,8 @@ def working(name: str, values: Array) -> tuple[DType, Array]:
 def normalise_axis(name: str, values: Array, axis: int, *, extra: int = 0) -> int:
     """The axis counted from the front. Raises IndexRangeError outside the rank."""
     rank = values.ndim + extra
+    if not isinstance(axis, int | np.integer):
+        raise DTypeError(f"{name}: an axis is one integer, got {axis!r}")
     if not -rank <= axis < rank:
         raise IndexRangeError(
             f"{name}: axis {axis} is outside shape {list(values.shape)} "

@@ -8,6 +8,7 @@ import numpy as np
 
 from ruda.errors import ShapeError
 from ruda.tensor.layout import widened
+from ruda.tensor.operations.indexing import check_indices
 from ruda.tensor.operations.operands import Array, dtype_of, normalise_axis, pair
 from ruda.tensor.promotion import require_computable, require_real
 
@@ -48,6 +49,14 @@ def search_sorted(ordered: Array, wanted: Array, *, right: bool, sorter: Array |
     require_real("searchsorted", result)
     if ordered.ndim != 1:
         raise ShapeError(f"searchsorted: shape {list(ordered.shape)} is not a vector")
+    if sorter is not None:
+        if sorter.shape != ordered.shape:
+            raise ShapeError(
+                f"searchsorted: a sorter of shape {list(sorter.shape)} for a vector of "
+                f"{list(ordered.shape)}"
+            )
+        check_indices("searchsorted", sorter, ordered.size)
+        sorter = sorter.astype(np.int64)
     side: Literal["left", "right"] = "right" if right else "left"
     order: Any = sorter
     found = np.searchsorted(widened(ordered), widened(wanted), side=side, sorter=order)

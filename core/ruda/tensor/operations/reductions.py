@@ -168,8 +168,8 @@ def argmin(values: Array, axis: int | None = None, *, keepdims: bool = False) ->
 
 def _position(name: str, find: Reduction, values: Array, axis: int | None, keepdims: bool) -> Array:
     require_real(name, dtype_of(values))
-    axes = filled_axes(name, values, axis)
-    one = None if axes is None else axes[0]
+    one = None if axis is None else normalise_axis(name, values, axis)
+    filled_axes(name, values, one)
     return np.asarray(find(widened(values), axis=one, keepdims=keepdims)).astype(np.int64)
 
 

@@ -146,7 +146,7 @@ def roll(values: Array, shift: int | Sequence[int], axis: Axes) -> Array:
     shifts = (shift,) * len(places) if isinstance(shift, int) else tuple(shift)
     if len(shifts) != len(places):
         raise ShapeError(f"roll: {len(shifts)} shifts for {len(places)} axes")
-    return np.roll(values, shifts, places)
+    return np.roll(values, shifts, places) if places else values
 
 
 def repeat_elements(values: Array, times: int | Array, axis: int | None) -> Array:

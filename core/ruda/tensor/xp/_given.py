@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from operator import index
 from typing import TypeAlias
 
 from ruda.errors import DTypeError, SettingError
@@ -42,9 +44,25 @@ def wrap(values: Array) -> Tensor:
     return Tensor(values)
 
 
-def sizes(shape: Shape) -> tuple[int, ...]:
-    """A shape, also given as one size."""
-    return (shape,) if isinstance(shape, int) else tuple(shape)
+def sizes(name: str, shape: Shape) -> tuple[int, ...]:
+    """A shape, also given as one size. Raises SettingError unless all sizes are 0 or more."""
+    given = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    try:
+        found = tuple(index(size) for size in given)
+    except TypeError:
+        raise SettingError(f"{name}: a shape is made of integers, got {shape!r}") from None
+    if any(size < 0 for size in found):
+        raise SettingError(f"{name}: shape {list(found)} has a negative size")
+    return found
+
+
+def require_finite(name: str, *numbers: object) -> None:
+    """Raise DTypeError for what is no real number, SettingError for NaN and infinities."""
+    for number in numbers:
+        if not isinstance(number, int | float):
+            raise DTypeError(f"{name}: {number!r} is no real number")
+        if not (isinstance(number, int) or math.isfinite(number)):
+            raise SettingError(f"{name}: {number} is not finite")
 
 
 def require_host(name: str, device: HostDevice | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ruda.errors import DTypeError, SettingError
+from ruda.errors import DTypeError, SettingError, ShapeError
 from ruda.tensor.data import Nested, TensorData, nested_array
 from ruda.tensor.device import HostDevice
 from ruda.tensor.dtype import DType
@@ -22,6 +22,7 @@ from ruda.tensor.xp._given import (
     DEFAULT_INT,
     Shape,
     array,
+    require_finite,
     require_host,
     sizes,
     wrap,
@@ -87,6 +88,8 @@ def from_dlpack(x: Any, /, *, device: HostDevice | None = None, copy: Flag | Non
     cannot cross (bf16, fp8), BufferError for memory on other devices.
     """
     require_host("from_dlpack", device)
+    if not hasattr(x, "__dlpack__"):
+        raise DTypeError(f"from_dlpack: {type(x).__name__} does not speak DLPack; see asarray")
     return wrap(array_of(x, copy=copy))
 
 
@@ -98,13 +101,13 @@ def empty(shape: Shape, *, dtype: DType | None = None, device: HostDevice | None
 def zeros(shape: Shape, *, dtype: DType | None = None, device: HostDevice | None = None) -> Tensor:
     """All elements 0."""
     require_host("zeros", device)
-    return Tensor.zeros(sizes(shape), dtype=dtype or DEFAULT_FLOAT)
+    return Tensor.zeros(sizes("zeros", shape), dtype=dtype or DEFAULT_FLOAT)
 
 
 def ones(shape: Shape, *, dtype: DType | None = None, device: HostDevice | None = None) -> Tensor:
     """All elements 1."""
     require_host("ones", device)
-    return Tensor.ones(sizes(shape), dtype=dtype or DEFAULT_FLOAT)
+    return Tensor.ones(sizes("ones", shape), dtype=dtype or DEFAULT_FLOAT)
 
 
 def full(
@@ -117,7 +120,9 @@ def full(
     """All elements ``fill_value``, whose kind decides where no dtype is given."""
     require_host("full", device)
     one = asarray(fill_value, dtype=dtype)
-    return wrap(np.full(sizes(shape), one._array))
+    if one.ndim:
+        raise ShapeError(f"full: shape {list(one.shape)} is no single value; see broadcast_to")
+    return wrap(np.full(sizes("full", shape), one._array))
 
 
 def empty_like(
@@ -131,14 +136,14 @@ def zeros_like(
     x: Tensor, /, *, dtype: DType | None = None, device: HostDevice | None = None
 ) -> Tensor:
     """Zeros of the shape of another tensor, and of its dtype where none is given."""
-    return zeros(x.shape, dtype=dtype or x.dtype, device=device)
+    return zeros(array("zeros_like", x).shape, dtype=dtype or x.dtype, device=device)
 
 
 def ones_like(
     x: Tensor, /, *, dtype: DType | None = None, device: HostDevice | None = None
 ) -> Tensor:
     """Ones of the shape of another tensor, and of its dtype where none is given."""
-    return ones(x.shape, dtype=dtype or x.dtype, device=device)
+    return ones(array("ones_like", x).shape, dtype=dtype or x.dtype, device=device)
 
 
 def full_like(
@@ -150,7 +155,7 @@ def full_like(
     device: HostDevice | None = None,
 ) -> Tensor:
     """One value in the shape of another tensor, and of its dtype where none is given."""
-    return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device)
+    return full(array("full_like", x).shape, fill_value, dtype=dtype or x.dtype, device=device)
 
 
 def arange(
@@ -164,18 +169,20 @@ def arange(
 ) -> Tensor:
     """start, start + step, … below stop; int64 where all are integers, else float32.
 
-    Raises SettingError where the step is 0.
+    Raises SettingError where the step is 0 or an end not finite, DTypeError where a value does not
+    fit the dtype.
     """
     require_host("arange", device)
     if stop is None:
         start, stop = 0, start
+    require_finite("arange", start, stop, step)
     if step == 0:
         raise SettingError("arange: a step of 0 never arrives")
     whole = all(isinstance(one, int) for one in (start, stop, step))
     wanted = dtype or (DEFAULT_INT if whole else DEFAULT_FLOAT)
     if whole:
         counted = range(int(start), int(stop), int(step))
-        made = np.arange(len(counted), dtype=np.int64)
+        made = np.arange(_length("arange", counted), dtype=np.int64)
         if wanted.is_integer:
             _require_held("arange", counted, wanted)
             # Unsigned arithmetic modulo 2⁶⁴ is exact for every range that its ends fit.
@@ -184,7 +191,18 @@ def arange(
             with np.errstate(over="ignore"):
                 return wrap((first + made.astype(np.uint64) * stride).astype(wanted.numpy))
         return wrap((counted.start + made * float(counted.step)).astype(np.float64)).cast(wanted)
-    return wrap(np.arange(start, stop, step, dtype=np.float64)).cast(wanted)
+    try:
+        spaced = np.arange(start, stop, step, dtype=np.float64)
+    except ValueError:
+        raise SettingError(f"arange: {start} to {stop} by {step} are too many values") from None
+    return Tensor.from_data(spaced, dtype=wanted)
+
+
+def _length(name: str, counted: range) -> int:
+    try:
+        return len(counted)
+    except OverflowError:
+        raise SettingError(f"{name}: {counted} has too many values") from None
 
 
 def _require_held(name: str, counted: range, dtype: DType) -> None:
@@ -209,13 +227,20 @@ def linspace(
     Computed in f64 and rounded once; float32 by default, complex64 for complex ends.
     """
     require_host("linspace", device)
+    if not isinstance(num, int):
+        raise SettingError(f"linspace: a number of values is an integer, got {num!r}")
+    for end in (start, stop):
+        if not isinstance(end, int | float | complex):
+            raise DTypeError(f"linspace: {end!r} is no number")
     if num < 0:
         raise SettingError(f"linspace: {num} values are fewer than none")
     both = complex in (type(start), type(stop))
     wanted = dtype or (DEFAULT_COMPLEX if both else DEFAULT_FLOAT)
     with np.errstate(all="ignore"):
-        made = np.linspace(start, stop, num, endpoint=endpoint)
-    if wanted.is_integer:
+        first = start if isinstance(start, complex) else float(start)
+        last = stop if isinstance(stop, complex) else float(stop)
+        made = np.linspace(first, last, num, endpoint=endpoint)
+    if wanted.is_integer and not both:
         made = np.floor(made)
     return wrap(np.asarray(made)).cast(wanted)
 
@@ -231,6 +256,7 @@ def eye(
 ) -> Tensor:
     """[n_rows, n_cols] with ones on the diagonal that lies ``k`` above the main one."""
     require_host("eye", device)
+    n_rows, n_cols = sizes("eye", (n_rows, n_rows if n_cols is None else n_cols))
     return wrap(np.eye(n_rows, n_cols, k, dtype=(dtype or DEFAULT_FLOAT).numpy))
 
 

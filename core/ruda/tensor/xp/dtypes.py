@@ -20,6 +20,7 @@ from ruda.tensor.xp._given import (
     DEFAULT_INT,
     array,
     require_host,
+    sizes,
     wrap,
 )
 from ruda.tensor.xp._given import (
@@ -71,10 +72,16 @@ def astype(
     Raises DTypeError from complex to real.
     """
     require_host("astype", device)
+    _require_dtype("astype", dtype)
     values = array("astype", x)
     if x.dtype is dtype:
         return wrap(values.copy()) if copy else x
     return x.cast(dtype)
+
+
+def _require_dtype(name: str, dtype: object) -> None:
+    if not isinstance(dtype, DType):
+        raise DTypeError(f"{name}: {dtype!r} is no dtype; the namespace has them by name")
 
 
 def can_cast(from_: DType | Tensor, to: DType, /) -> Flag:
@@ -109,6 +116,7 @@ def _integer_fits(source: DType, to: DType) -> Flag:
 def finfo(type: DType | Tensor, /) -> FloatLimits:
     """Limits of a float dtype; of complex numbers those of their parts."""
     dtype = type.dtype if isinstance(type, Tensor) else type
+    _require_dtype("finfo", dtype)
     dtype = _PARTS.get(dtype, dtype)
     if not dtype.is_float:
         raise DTypeError(f"finfo: {dtype} is not a float dtype; see iinfo")
@@ -126,6 +134,7 @@ def finfo(type: DType | Tensor, /) -> FloatLimits:
 def iinfo(type: DType | Tensor, /) -> IntegerLimits:
     """Limits of an integer dtype."""
     dtype = type.dtype if isinstance(type, Tensor) else type
+    _require_dtype("iinfo", dtype)
     if not dtype.is_integer:
         raise DTypeError(f"iinfo: {dtype} is not an integer dtype; see finfo")
     info = np.iinfo(dtype.numpy)
@@ -185,6 +194,4 @@ def broadcast_arrays(*arrays: Tensor) -> tuple[Tensor, ...]:
 
 def broadcast_to(x: Tensor, /, shape: tuple[int, ...]) -> Tensor:
     """Repeated along axes of size 1 and new ones in front; a view."""
-    if any(size < 0 for size in shape):
-        raise SettingError(f"broadcast_to: shape {list(shape)} has a negative size")
-    return wrap(shaping.expand(array("broadcast_to", x), shape))
+    return wrap(shaping.expand(array("broadcast_to", x), sizes("broadcast_to", shape)))

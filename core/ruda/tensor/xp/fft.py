@@ -10,10 +10,10 @@ import numpy as np
 from ruda.errors import DTypeError, SettingError, ShapeError
 from ruda.tensor.device import HostDevice
 from ruda.tensor.dtype import DType
-from ruda.tensor.operations.operands import Array, dtype_of, normalise_axes
+from ruda.tensor.operations.operands import Array, dtype_of, normalise_axes, normalise_axis
 from ruda.tensor.promotion import require_float, require_inexact
 from ruda.tensor.tensor import Tensor
-from ruda.tensor.xp._given import DEFAULT_FLOAT, array, require_host, wrap
+from ruda.tensor.xp._given import DEFAULT_FLOAT, array, require_finite, require_host, wrap
 
 __all__ = [
     "fft",
@@ -118,6 +118,7 @@ def fftfreq(
 ) -> Tensor:
     """Frequencies of ``fft`` for ``n`` samples at distance ``d``."""
     require_host("fftfreq", device)
+    _require_spacing("fftfreq", n, d)
     return wrap(np.fft.fftfreq(n, d)).cast(_float(dtype))
 
 
@@ -126,19 +127,30 @@ def rfftfreq(
 ) -> Tensor:
     """Frequencies of ``rfft`` for ``n`` samples at distance ``d``."""
     require_host("rfftfreq", device)
+    _require_spacing("rfftfreq", n, d)
     return wrap(np.fft.rfftfreq(n, d)).cast(_float(dtype))
 
 
 def fftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
     """The frequency 0 in the middle of these axes, or all."""
     values = array("fftshift", x)
+    if not values.ndim:
+        return x
     return wrap(np.fft.fftshift(values, _axes("fftshift", values, axes)))
 
 
 def ifftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
     """Inverse of ``fftshift``."""
     values = array("ifftshift", x)
+    if not values.ndim:
+        return x
     return wrap(np.fft.ifftshift(values, _axes("ifftshift", values, axes)))
+
+
+def _require_spacing(name: str, n: int, d: float) -> None:
+    require_finite(name, n, d)
+    if not isinstance(n, int) or n < 1 or d == 0:
+        raise SettingError(f"{name}: needs at least one sample at a distance, got n={n!r}, d={d!r}")
 
 
 def _float(dtype: DType | None) -> DType:
@@ -174,11 +186,18 @@ def _one(
     real: bool = False,
 ) -> Tensor:
     values = _values(name, x, norm, real=real)
-    places = normalise_axes(name, values, axis) or ()
-    if (n is not None and n < 1) or (n is None and values.shape[places[0]] < 1):
+    place = normalise_axis(name, values, axis)
+    if (n is not None and n < 1) or (n is None and values.shape[place] < 1):
         raise ShapeError(f"{name}: axis {axis} of shape {list(values.shape)} has no samples")
-    with np.errstate(all="ignore"):
-        return wrap(transform(values, n=n, axis=axis, norm=norm))
+    return _transformed(name, lambda: transform(values, n=n, axis=axis, norm=norm), values)
+
+
+def _transformed(name: str, compute: Callable[[], Any], values: Array) -> Tensor:
+    try:
+        with np.errstate(all="ignore"):
+            return wrap(compute())
+    except ValueError as error:  # no samples: of an axis, or of the result of an inverse
+        raise ShapeError(f"{name}: shape {list(values.shape)}: {error}") from None
 
 
 def _several(
@@ -193,9 +212,12 @@ def _several(
 ) -> Tensor:
     values = _values(name, x, norm, real=real)
     places = _axes(name, values, axes)
+    if not values.ndim or places == ():
+        raise ShapeError(f"{name}: no axis of shape {list(values.shape)} to transform")
+    if s is not None and len(s) > values.ndim:
+        raise ShapeError(f"{name}: {len(s)} sizes for {values.ndim} axes")
     if s is not None and places is None:
         places = tuple(range(values.ndim - len(s), values.ndim))
     if s is not None and len(s) != len(places or ()):
         raise ShapeError(f"{name}: {len(s)} sizes for {len(places or ())} axes")
-    with np.errstate(all="ignore"):
-        return wrap(transform(values, s=s, axes=places, norm=norm))
+    return _transformed(name, lambda: transform(values, s=s, axes=places, norm=norm), values)

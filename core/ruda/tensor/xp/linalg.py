@@ -14,9 +14,11 @@ import numpy as np
 from ruda.errors import SettingError, ShapeError
 from ruda.tensor.dtype import DType
 from ruda.tensor.operations import linear, shaping
-from ruda.tensor.operations.operands import check_broadcast, pair, recast
+from ruda.tensor.operations.operands import check_broadcast, dtype_of, pair, recast
+from ruda.tensor.promotion import require_inexact
 from ruda.tensor.tensor import Tensor
 from ruda.tensor.xp._given import array, wrap
+from ruda.tensor.xp.dtypes import finfo
 
 __all__ = [
     "cholesky",
@@ -174,7 +176,7 @@ def pinv(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
     ``rtol`` is max(rows, columns) · eps where none is given.
     """
     values = array("pinv", x)
-    limit = _tolerance(values, rtol)
+    limit = _tolerance("pinv", values, rtol)
     return wrap(
         linear.solved("pinv", lambda a: np.linalg.pinv(a, rtol=limit), values, square=False)
     )
@@ -184,16 +186,18 @@ def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
     """Number of singular values above ``rtol`` times the largest, as int64."""
     values = array("matrix_rank", x)
     sizes = linear.solved("matrix_rank", np.linalg.svdvals, values, square=False)
-    limit = np.asarray(_tolerance(values, rtol))
+    limit = np.asarray(_tolerance("matrix_rank", values, rtol))
+    check_broadcast("matrix_rank", limit.shape, values.shape[:-2])
     with np.errstate(over="ignore"):  # no value lies above Inf times the largest
         floor = sizes.max(axis=-1, keepdims=True, initial=0) * limit[..., None]
     return wrap(np.asarray(np.count_nonzero(sizes > floor, axis=-1)).astype(np.int64))
 
 
-def _tolerance(values: np.ndarray[Any, Any], rtol: float | Tensor | None) -> Any:
-    linear.require_matrices("rtol", values)
+def _tolerance(name: str, values: np.ndarray[Any, Any], rtol: float | Tensor | None) -> Any:
+    require_inexact(name, dtype_of(values))
+    linear.require_matrices(name, values)
     if rtol is None:
-        return max(values.shape[-2:]) * np.finfo(values.dtype).eps
+        return max(values.shape[-2:]) * float(finfo(DType.from_numpy(values.dtype)).eps)
     return rtol._array if isinstance(rtol, Tensor) else rtol
 
 
@@ -256,4 +260,6 @@ def vector_norm(
     ord: float = 2,
 ) -> Tensor:
     """(Σ |x|^ord)^(1/ord) over axes or all; ±inf: the largest or smallest; 0 counts."""
+    if not isinstance(ord, int | float):
+        raise SettingError(f"vector_norm: an order is a number, got {ord!r}")
     return wrap(linear.vector_norm(array("vector_norm", x), axis, ord, keepdims=keepdims))

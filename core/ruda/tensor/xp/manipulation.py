@@ -10,8 +10,8 @@ import numpy as np
 
 from ruda.errors import DTypeError, SettingError, ShapeError
 from ruda.tensor.operations import elementwise, indexing, ordering, reductions, shaping
-from ruda.tensor.operations.operands import Axes, normalise_axis
-from ruda.tensor.promotion import Scalar
+from ruda.tensor.operations.operands import Axes, dtype_of, normalise_axis
+from ruda.tensor.promotion import Scalar, promote_scalar
 from ruda.tensor.tensor import Tensor
 from ruda.tensor.xp._given import array, either, wrap
 from ruda.tensor.xp._given import arrays as held
@@ -128,13 +128,17 @@ def searchsorted(
 ) -> Tensor:
     """Where values would go into an ascending vector, before equal ones or behind them.
 
-    Raises SettingError for a side that is neither left nor right.
+    Raises SettingError for a side that is neither left nor right, DTypeError for a number that is
+    none of the vector's dtype.
     """
     if side not in ("left", "right"):
         raise SettingError(f"searchsorted: side is left or right, got {side!r}")
     ordered = array("searchsorted", x1)
     wanted = either("searchsorted", x2)
     if not isinstance(wanted, np.ndarray):
+        dtype = dtype_of(ordered)
+        if promote_scalar("searchsorted", dtype, wanted) is not dtype:
+            raise DTypeError(f"searchsorted: {wanted} is no value of {dtype}; cast the vector")
         wanted = np.asarray(wanted).astype(ordered.dtype)
     order = None if sorter is None else array("searchsorted", sorter)
     return wrap(ordering.search_sorted(ordered, wanted, right=side == "right", sorter=order))
