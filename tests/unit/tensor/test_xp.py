@@ -227,6 +227,7 @@ SPECIAL = [
     ("floor_divide", (1.0, 0.1), 9.0),
     ("expm1", (complex(0, 0),), complex(0, 0)),
     ("expm1", (complex(0, -0.0),), complex(0, -0.0)),
+    ("expm1", (complex(-0.0, 0.0),), complex(0, 0)),
     ("expm1", (complex(2, INF),), complex(NAN, NAN)),
     ("expm1", (complex(2, NAN),), complex(NAN, NAN)),
     ("expm1", (complex(INF, 0),), complex(INF, 0)),
@@ -604,6 +605,12 @@ def test_nothing_to_move_leaves_values_alone():
     assert xp.fft.fftshift(scalar).tolist() == xp.fft.ifftshift(scalar).tolist() == 2.0
     assert xp.roll(xp.asarray([1, 2]), 1, axis=()).tolist() == [1, 2]
     assert xp.broadcast_to(scalar, 2).tolist() == [2.0, 2.0]
+
+
+def test_upper_cholesky_factor_has_true_zeros_below():
+    found = xp.linalg.cholesky(xp.asarray([[4, 2j], [-2j, 5]]), upper=True).numpy()
+    np.testing.assert_allclose(found, [[2, 1j], [0, 2]])
+    assert not np.signbit([found[1, 0].real, found[1, 0].imag]).any()
 
 
 def test_halves_take_integers_beyond_64_bits():

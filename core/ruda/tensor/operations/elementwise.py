@@ -143,6 +143,7 @@ def _expm1(a: Array) -> Array:
     x, y = a.real, a.imag
     turn = np.where(np.isfinite(y), y, 0)
     real = np.expm1(x) * np.cos(turn) - 2 * np.sin(turn / 2) ** 2
+    real = np.where((x == 0) & (y == 0), 0, real)  # +0, also of -0: it is 1 - 1
     imaginary = np.exp(x) * np.sin(turn)
     imaginary = np.where(turn == 0, y, imaginary)  # keeps the sign of a zero, and inf · 0 away
     out = np.empty_like(a)

@@ -123,7 +123,8 @@ def trace(x: Tensor, /, *, offset: int = 0, dtype: DType | None = None) -> Tenso
 def cholesky(x: Tensor, /, *, upper: Flag = False) -> Tensor:
     """L with x = L·Lᴴ, or U with x = Uᴴ·U. Raises OperationError unless positive definite."""
     lower = linear.solved("cholesky", np.linalg.cholesky, array("cholesky", x))
-    return wrap(np.conj(lower).swapaxes(-1, -2) if upper else lower)
+    # The conjugate of the zeros below is -0j, which triu writes anew.
+    return wrap(np.triu(np.conj(lower).swapaxes(-1, -2)) if upper else lower)
 
 
 def det(x: Tensor, /) -> Tensor:
