@@ -26,7 +26,6 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QMenu,
     QSplitter,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -113,8 +112,8 @@ class MainWindow(QMainWindow):
         self._inspector.setMinimumWidth(Size.INSPECTOR)
         inner = QVBoxLayout(self._inspector)
         inner.setContentsMargins(0, 0, 0, 0)
-        self._inspector_stack = QStackedWidget()
-        inner.addWidget(self._inspector_stack)
+        self._inspector_stack = Pages()
+        inner.addWidget(Roomy(self._inspector_stack, "inspectors"))
         self._splitter = QSplitter(Qt.Orientation.Horizontal)
         self._splitter.setHandleWidth(1)
         self._splitter.setChildrenCollapsible(False)

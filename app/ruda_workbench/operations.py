@@ -51,7 +51,6 @@ def open_document(
 
     ``show`` names the workspace that comes to the front with it; ``done`` is given the document.
     """
-
     document_id = context.session.reserve()
     harmful: list[str] = []
 

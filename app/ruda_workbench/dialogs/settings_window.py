@@ -13,7 +13,7 @@ from ruda_workbench.context import Context
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Space, Type
 from ruda_workbench.widgets.buttons import Segments, Switch, push_button
-from ruda_workbench.widgets.labels import hairline, label
+from ruda_workbench.widgets.labels import ElidedLabel, hairline, label
 from ruda_workbench.widgets.number_field import NumberField
 from ruda_workbench.widgets.placing import room_for
 
@@ -118,9 +118,7 @@ class SettingsWindow(QDialog):
     def _foot(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(Space.S)
-        self._place = label(role="dim")
-        self._place.setText(str(self._context.storage.folder))
-        self._place.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._place = ElidedLabel(str(self._context.storage.folder), ink="dim")
         reset = push_button(tr("Restore the defaults"), "settings.reset")
         close = push_button(tr("Close"), "settings.close", primary=True)
         reset.clicked.connect(self._reset)

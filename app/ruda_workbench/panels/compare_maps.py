@@ -37,6 +37,8 @@ from ruda_workbench.widgets.plots import HeatMap
 KEPT = 8
 """Tensors whose maps are remembered."""
 MOST_HEIGHT = 200
+LEAST_HEIGHT = 230
+"""Of the panel: a layout does not ask for the lines that words wrap into."""
 
 
 class CompareMapsPanel(QFrame):
@@ -46,6 +48,7 @@ class CompareMapsPanel(QFrame):
         super().__init__()
         self.setObjectName("compare.maps")
         self.setProperty("surface", "card")
+        self.setMinimumHeight(LEAST_HEIGHT)
         self._context = context
         self._question = Latest(context.jobs, self)
         self._rows: tuple[CompareRow, ...] = ()

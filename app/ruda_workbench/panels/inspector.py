@@ -49,6 +49,7 @@ from ruda_workbench.tokens import Size, Space
 from ruda_workbench.widgets.buttons import Segments, Switch, icon_button, push_button
 from ruda_workbench.widgets.labels import ElidedLabel, Facts, label, sentence, set_role
 from ruda_workbench.widgets.plots import HeatMap, Histogram
+from ruda_workbench.widgets.roomy import Pages
 
 Pair = tuple[TensorSnapshot, TensorSnapshot | None]
 """A tensor as it will be, and as the file has it where that differs."""
@@ -104,7 +105,7 @@ class InspectorPanel(QWidget):
         self.tabs = Segments([(n, tr(text)) for n, text in TABS], "inspector.tabs", fill=True)
         self.tabs.chosen.connect(self._choose_tab)
         column.addWidget(self.tabs)
-        self._tab_pages = QStackedWidget()
+        self._tab_pages = Pages()
         self.heat, self.hex = MapTab(), HexTab()
         self.norms, self.pinned = NormsTab(), PinnedTab()
         for page in (

@@ -38,7 +38,7 @@ class Roomy(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what lies in it has it
-        self.setMinimumSize(160, 80)
+        self.setMinimumSize(160, 60)
         self.viewport().setAutoFillBackground(False)
         self.setWidget(inner)
         inner.setAutoFillBackground(False)  # setWidget switches it on
