@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel
 from pytestqt.qtbot import QtBot
 
 from ruda.session import RuleDraft, TargetChoice
-from ruda.store import read_recipe
+from ruda.store import KeyRemapper, Recipe, read_recipe
 from ruda_workbench import operations
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.panels.rules import RulesCard
@@ -72,6 +72,51 @@ def test_a_rule_is_dragged_to_another_place(
     window.book.run("edit.undo")
     settled()
     assert patterns(window) == ["^a", "^b", "^c"]
+
+
+def test_the_list_scrolls_with_a_rule_that_is_pulled_to_its_end(
+    window: MainWindow, card: RulesCard, settled: Settled, qtbot: QtBot
+) -> None:
+    recipe = Recipe().with_remap(KeyRemapper.of(*((f"^{letter}", "") for letter in "abcdefghij")))
+    document = window.context.session.active
+    assert document is not None
+    window.context.session.edit(document.id, "Many", recipe)
+    card.set_open(on=True)
+    settled()
+    area, bar = card.list.viewport(), card.list.verticalScrollBar()
+    assert bar.maximum() > 0
+    grip = card.findChild(QLabel, "rule.0.grip")
+    assert grip is not None
+    left = Qt.MouseButton.LeftButton
+    qtbot.mousePress(grip, left, pos=QPoint(3, 3))
+    below = area.mapToGlobal(QPoint(3, area.height() + 40))
+    qtbot.mouseMove(grip, grip.mapFromGlobal(below))
+    qtbot.waitUntil(lambda: bar.value() == bar.maximum())
+    qtbot.waitUntil(lambda: card.rows[-1].pattern.text() == "^a")
+    qtbot.mouseRelease(grip, left, pos=grip.mapFromGlobal(below))
+    settled()
+    assert patterns(window) == [f"^{letter}" for letter in "bcdefghija"]
+    assert window.context.session.history(document.id).undo_title == "Order of the rules"
+
+
+def test_rules_change_places_by_keys_and_the_focus_goes_along(
+    window: MainWindow, card: RulesCard, settled: Settled, qtbot: QtBot
+) -> None:
+    for pattern in ("^a", "^b", "^c"):
+        card.add_draft(RuleDraft(pattern, ""))
+    settled()
+    both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    card.rows[0].replacement.setFocus()
+    qtbot.keyClick(card.rows[0].replacement, Qt.Key.Key_Down, both)
+    settled()
+    assert patterns(window) == ["^b", "^a", "^c"]
+    assert card.rows[1].replacement.hasFocus()
+    qtbot.keyClick(card.rows[1].replacement, Qt.Key.Key_Up, both)
+    settled()
+    assert patterns(window) == ["^a", "^b", "^c"]
+    window.book.run("edit.undo")
+    settled()
+    assert patterns(window) == ["^b", "^a", "^c"]
 
 
 def test_rules_are_written_as_schemas(

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QMenu,
-    QScrollArea,
     QSizePolicy,
     QToolButton,
     QVBoxLayout,
@@ -27,6 +26,7 @@ from ruda.session import (
     SuggestLine,
     SuggestPreview,
     drafts_of,
+    edit_title,
     later,
     layout_of,
     layout_offers,
@@ -49,6 +49,7 @@ from ruda_workbench.tokens import Size, Space
 from ruda_workbench.widgets.buttons import Picker, icon_button, push_button
 from ruda_workbench.widgets.data_table import DataTable
 from ruda_workbench.widgets.labels import ElidedLabel, hairline, label
+from ruda_workbench.widgets.rule_list import RuleList
 from ruda_workbench.widgets.rule_row import RuleRow
 from ruda_workbench.widgets.suggestion_row import SuggestionRow
 
@@ -57,6 +58,8 @@ AT_ONCE = 5_000
 OPEN_HEIGHT = 272
 RECIPES = later("Recipes (*.toml *.json)")
 MOST_SUGGESTIONS = 3
+PATIENCE = 300
+"""Milliseconds after which it is said that rules are being tried."""
 COMMIT_AFTER = 900
 """Milliseconds without a key after which what was typed becomes an edit."""
 
@@ -71,12 +74,15 @@ class RulesCard(QFrame):
         self._context = context
         self._watch = watch
         self._question = Latest(context.jobs, self)
-        self._rows: list[RuleRow] = []
         self._suggestions: tuple[SuggestLine, ...] = ()
         self._commit_timer = QTimer(self)
         self._commit_timer.setSingleShot(True)
         self._commit_timer.setInterval(COMMIT_AFTER)
         self._commit_timer.timeout.connect(self.commit)
+        self._patience = QTimer(self)
+        self._patience.setSingleShot(True)
+        self._patience.setInterval(PATIENCE)
+        self._patience.timeout.connect(self._say_trying)
         self._page: RulesPage | None = None
         self._selection: DiffRow | None = None
         self._build()
@@ -98,7 +104,10 @@ class RulesCard(QFrame):
         inner = QHBoxLayout(self._body)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(Space.L)
-        inner.addWidget(self._rule_list(), 1)
+        self.list = RuleList()
+        self.list.edited.connect(self._edited)
+        self.list.finished.connect(self._finished)
+        inner.addWidget(self.list, 1)
         inner.addWidget(hairline(vertical=True))
         inner.addWidget(self._preview(), 1)
 
@@ -162,30 +171,6 @@ class RulesCard(QFrame):
         self.schemas.toggled.connect(self._write_as_schemas)
         return menu
 
-    def _rule_list(self) -> QWidget:
-        self._list = QWidget()
-        self._list_column = QVBoxLayout(self._list)
-        self._list_column.setContentsMargins(0, 0, Space.S, 0)
-        self._list_column.setSpacing(Space.S)
-        self._no_rules = label(
-            tr(
-                "No rules. Add one, or take a preset: each rule finds a pattern in every key and "
-                "replaces it, in order."
-            ),
-            role="dim",
-            wrap=True,
-        )
-        self._list_column.addWidget(self._no_rules)
-        self._list_column.addStretch(1)
-        area = QScrollArea()
-        self._area = area
-        area.setWidgetResizable(True)
-        area.setWidget(self._list)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.viewport().setAutoFillBackground(False)
-        self._list.setAutoFillBackground(False)
-        return area
-
     def _preview(self) -> QWidget:
         self.changes = DataTable("rules.changes", tr("Keys before and after"))
         self.changes.set_row_height(Size.ROW_COMPACT)
@@ -205,7 +190,7 @@ class RulesCard(QFrame):
     @property
     def rows(self) -> tuple[RuleRow, ...]:
         """The rules in order."""
-        return tuple(self._rows)
+        return self.list.rows
 
     @property
     def is_open(self) -> bool:
@@ -236,8 +221,8 @@ class RulesCard(QFrame):
         self.undo.setToolTip(tr("Undo {title}  Ctrl+Z", title=history.undo_title or ""))
         self.redo.setToolTip(tr("Redo {title}  Ctrl+Shift+Z", title=history.redo_title or ""))
         drafts = drafts_of(document.recipe)
-        if drafts != self.drafts or not self._rows:
-            self._show_drafts(drafts)
+        if drafts != self.drafts or not self.rows:
+            self.list.show_drafts(drafts)
         self.preview()
 
     def show_suggestions(self, lines: tuple[SuggestLine, ...]) -> None:
@@ -269,29 +254,7 @@ class RulesCard(QFrame):
     @property
     def drafts(self) -> tuple[RuleDraft, ...]:
         """The rules as they stand in the fields."""
-        return tuple(row.draft for row in self._rows)
-
-    def _show_drafts(self, drafts: tuple[RuleDraft, ...]) -> None:
-        while len(self._rows) > len(drafts):
-            row = self._rows.pop()
-            self._list_column.removeWidget(row)
-            row.hide()
-            row.deleteLater()
-        while len(self._rows) < len(drafts):
-            row = RuleRow(len(self._rows))
-            row.edited.connect(self._edited)
-            row.finished.connect(self.commit)
-            row.switched.connect(self.commit)
-            row.removed.connect(self._remove)
-            row.moved.connect(self._move)
-            row.dragged.connect(self._drag)
-            row.dropped.connect(self._dropped)
-            row.write_as_schema(on=self.schemas.isChecked())
-            self._list_column.insertWidget(len(self._rows), row)
-            self._rows.append(row)
-        for row, draft in zip(self._rows, drafts, strict=True):
-            row.show_draft(draft)
-        self._no_rules.setVisible(not drafts)
+        return self.list.drafts
 
     # Live effect
 
@@ -311,10 +274,17 @@ class RulesCard(QFrame):
             self._show_page(work(SILENT))
         else:
             self._question.ask(tr("Trying the rules"), work, self._show_page)
+            self._patience.start()
+
+    def _say_trying(self) -> None:
+        if self._question.is_waiting:
+            self._summary.set_ink("dim")
+            self._summary.set_text(tr("Trying the rules…"))
 
     def _show_page(self, page: RulesPage) -> None:
+        self._patience.stop()
         self._page = page
-        for row, line in zip(self._rows, page.rules, strict=False):
+        for row, line in zip(self.rows, page.rules, strict=False):
             row.show_line(line)
         clash = (
             tr("{collisions} collisions · ", collisions=page.collisions) if page.collisions else ""
@@ -325,7 +295,7 @@ class RulesCard(QFrame):
 
     # Gestures
 
-    def commit(self, _number: int = 0) -> None:
+    def commit(self) -> None:
         """Make what stands in the fields the recipe, if it can be understood."""
         self._commit_timer.stop()
         document = self._watch.document
@@ -334,18 +304,13 @@ class RulesCard(QFrame):
         drafts = tuple(d for d in self.drafts if d.pattern or d.replacement)
         if drafts == drafts_of(document.recipe):
             return
-        edits.change_rules(self._context, document, tr("Remap rules"), drafts)
+        title = edit_title(drafts_of(document.recipe), drafts)
+        edits.change_rules(self._context, document, title, drafts)
 
     def add_rule(self) -> None:
         """Add an empty rule and put the cursor into it."""
         self.set_open(on=True)
-        self._show_drafts((*self.drafts, RuleDraft("", "")))
-        self._rows[-1].pattern.setFocus()
-        QTimer.singleShot(0, self, self._show_last)  # once the new row has its place
-
-    def _show_last(self) -> None:
-        if self._rows:
-            self._area.ensureWidgetVisible(self._rows[-1], 0, Space.S)
+        self.list.add_empty()
 
     def add_draft(self, draft: RuleDraft) -> None:
         """Add a rule as one edit."""
@@ -357,34 +322,13 @@ class RulesCard(QFrame):
                 self._context, document, tr("Rule {pattern}", pattern=draft.pattern), drafts
             )
 
-    def _edited(self, _number: int) -> None:
+    def _edited(self) -> None:
         self.preview()
         self._commit_timer.start()
 
-    def _remove(self, number: int) -> None:
-        drafts = [d for i, d in enumerate(self.drafts) if i != number]
-        self._show_drafts(tuple(drafts))
+    def _finished(self) -> None:
         self.commit()
         self.preview()
-
-    def _move(self, number: int, by: int) -> None:
-        drafts = list(self.drafts)
-        to = number + by
-        if 0 <= to < len(drafts):
-            drafts[number], drafts[to] = drafts[to], drafts[number]
-            self._show_drafts(tuple(drafts))
-            self.commit()
-
-    def _drag(self, number: int, to: int) -> None:
-        """Show the rules with one of them at another place, while it is pulled."""
-        drafts = list(self.drafts)
-        if number < len(drafts):
-            drafts.insert(min(to, len(drafts) - 1), drafts.pop(number))
-            self._show_drafts(tuple(drafts))
-
-    def _dropped(self) -> None:
-        self.preview()
-        self.commit()
 
     def show_selection(self, rows: Sequence[DiffRow]) -> None:
         """Remember the rows of the load diff that a rule would be made from."""
@@ -437,8 +381,7 @@ class RulesCard(QFrame):
             recipe_files.reverse_recipe(self._context, document)
 
     def _write_as_schemas(self, on: bool) -> None:
-        for row in self._rows:
-            row.write_as_schema(on=on)
+        self.list.write_as_schemas(on)
 
     def _preset_picked(self, name: str) -> None:
         self.commit()

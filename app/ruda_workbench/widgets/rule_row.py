@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QKeySequence, QMouseEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from ruda.session import RuleDraft, RuleLine, schema_draft, schema_of, tr
@@ -25,6 +25,8 @@ class RuleRow(QWidget):
     moved = Signal(int, int)
     dragged = Signal(int, int)
     """The rule at the first number is pulled to the second one; not yet let go."""
+    held = Signal(object)
+    """This row is being pulled."""
     dropped = Signal()
 
     def __init__(self, number: int) -> None:
@@ -41,13 +43,13 @@ class RuleRow(QWidget):
         self.replacement = self._field(
             f"rule.{number}.replacement", tr("Rule {place}: replace by", place=place), tr("nothing")
         )
-        up = icon_button("up", tr("Earlier"), f"rule.{number}.up")
-        down = icon_button("down", tr("Later"), f"rule.{number}.down")
+        up = icon_button("up", tr("Earlier  Ctrl+Shift+Up"), f"rule.{number}.up")
+        down = icon_button("down", tr("Later  Ctrl+Shift+Down"), f"rule.{number}.down")
         remove = icon_button("trash", tr("Remove the rule"), f"rule.{number}.remove")
         row = QHBoxLayout()
         row.setSpacing(Space.XS)
-        grip = _Grip(self)
-        row.addWidget(grip)
+        self._grip = _Grip(self)
+        row.addWidget(self._grip)
         row.addWidget(self.enabled)
         row.addWidget(self.pattern, 3)
         row.addWidget(label("→", role="dim"))
@@ -71,6 +73,10 @@ class RuleRow(QWidget):
         up.clicked.connect(self._up)
         down.clicked.connect(self._down)
         remove.clicked.connect(self._removed)
+        for keys, move in (("Ctrl+Shift+Up", self._up), ("Ctrl+Shift+Down", self._down)):
+            shortcut = QShortcut(QKeySequence(keys), self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(move)
 
     def _field(self, name: str, title: str, hint: str) -> QLineEdit:
         made = QLineEdit()
@@ -136,6 +142,27 @@ class RuleRow(QWidget):
         set_role(self.pattern, "invalid", line.is_error)
         self.pattern.setAccessibleDescription(line.problem)
 
+    @property
+    def focused_field(self) -> str:
+        """Which of its widgets has the focus; empty for none."""
+        found = next((w for w in self.findChildren(QWidget) if w.hasFocus()), None)
+        return "" if found is None else found.objectName().rpartition(".")[2]
+
+    def focus_field(self, name: str) -> None:
+        """Give the focus to the widget of this name: after a move to the one of the other row."""
+        found = self.findChild(QWidget, f"rule.{self.number}.{name}") if name else None
+        if found is not None:
+            found.setFocus()
+
+    @property
+    def pointer(self) -> QPoint:
+        """Where on the screen the pointer was that pulls this row."""
+        return self._grip.pointer
+
+    def follow(self) -> None:
+        """Go where the pointer is: the list has moved under it."""
+        self._grip.follow()
+
     def _edited(self) -> None:
         self.edited.emit(self.number)
 
@@ -162,6 +189,7 @@ class _Grip(QLabel):
         super().__init__("⋮")
         self._row = row
         self._at = row.number
+        self.pointer = QPoint()
         self.setCursor(Qt.CursorShape.SizeVerCursor)
         self.setProperty("role", "dim")
         self.setToolTip(tr("Drag to change the order"))
@@ -170,11 +198,18 @@ class _Grip(QLabel):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Take hold."""
         self._at = self._row.number
+        self.pointer = event.globalPosition().toPoint()
+        self._row.held.emit(self._row)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Follow the pointer from row to row."""
+        self.pointer = event.globalPosition().toPoint()
+        self.follow()
+
+    def follow(self) -> None:
+        """Pull the rule to the row that the pointer is over."""
         step = self._row.height() + Space.S
-        to = self._row.number + round(event.position().y() / step)
+        to = self._row.number + round(self.mapFromGlobal(self.pointer).y() / step)
         if to != self._at and to >= 0:
             self._row.dragged.emit(self._at, to)
             self._at = to

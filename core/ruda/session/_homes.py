@@ -181,6 +181,7 @@ HOMES: Mapping[str, tuple[str, ...]] = {
         "RuleLine",
         "RulesPage",
         "drafts_of",
+        "edit_title",
         "rules_of",
         "rules_page",
         "wanted_keys",

@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 import pytest
 
 from ruda.errors import RecipeError
 from ruda.models import get
 from ruda.nn import ModuleSpec
 from ruda.progress import Cancelled
-from ruda.session import RuleDraft, drafts_of, rules_of, rules_page, wanted_keys
+from ruda.session import RuleDraft, drafts_of, edit_title, rules_of, rules_page, wanted_keys
 from ruda.store import Recipe, RemapRule
 
 KEYS = ["module.bn1.weight", "module.bn2.weight", "module.fc.weight", "head.weight"]
@@ -111,3 +113,28 @@ def test_the_effect_on_very_many_keys_can_be_stopped(pattern):
         rules_page(keys, drafts((pattern, "x")), monitor=monitor)
     assert monitor.checks == 2
     assert rules_page(keys, drafts((pattern, "x${0}"))).rules[0].hits == len(keys)
+
+
+def test_a_rule_that_takes_long_is_marked():
+    ticks = iter([0.0, 0.1, 0.1, 9.5])
+    drafts = [RuleDraft("^a", "b"), RuleDraft(r"(\w+)+x", "")]
+    page = rules_page(["a.w"], drafts, clock=lambda: next(ticks))
+    assert page.rules[0].problem == ""
+    assert page.rules[1].problem.endswith("slow: 9.4 s for these keys")
+    assert not page.rules[1].is_error
+
+
+A, B, C = (RuleDraft(name, "") for name in "abc")
+TITLES = [
+    pytest.param((A, B), (B, A), "Order of the rules", id="order"),
+    pytest.param((A, B), (B,), "Remove the rule a", id="removed"),
+    pytest.param((A,), (A, B), "Rule b", id="added"),
+    pytest.param((A, B), (A, C), "Rule c", id="typed"),
+    pytest.param((A,), (replace(A, enabled=False),), "Rule a", id="switched"),
+    pytest.param((A,), (B, C), "Remap rules", id="several"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "title"), TITLES)
+def test_an_edit_of_rules_has_a_name(before, after, title):
+    assert edit_title(before, after) == title

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ruda.errors import RecipeError
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 EXAMPLES = 200
 """Lines of before → after on one page; changed keys come first."""
 
+SLOW_SHARE = 50e-6
+SLOW_TOTAL = 0.5
+"""Seconds of computing per key, and for all, from which a rule is marked as slow: others take 5."""
 PIECE = 8192
 """Keys that are looked at between two points where the work can be stopped."""
 
@@ -100,18 +105,21 @@ def rules_page(
     *,
     wanted: frozenset[str] | None = None,
     monitor: Monitor = SILENT,
+    clock: Callable[[], float] = time.thread_time,
 ) -> RulesPage:
     """The effect of rules on the keys of a file.
 
     ``wanted`` are the keys that the target finds a source under (``wanted_keys``); None without a
-    target. A rule that cannot be understood is shown with its error and has no effect.
+    target. A rule that cannot be understood is shown with its error and has no effect; one that
+    takes long by the ``clock``, which counts seconds of computing, is marked.
     """
     lines: list[RuleLine] = []
     current: Sequence[str] = keys
     matched = _matched(keys, wanted, monitor)
     for number, draft in enumerate(rules, 1):
+        began = clock()
         line, current, matched = _rule_line(number, draft, current, wanted, matched, monitor)
-        lines.append(line)
+        lines.append(_timed(line, clock() - began, len(keys)))
     clashes = _collisions(keys, current, monitor)
     changes = _changes(keys, current, wanted, clashes, monitor)
     renamed = sum(before != after for before, after in zip(keys, current, strict=True))
@@ -129,6 +137,32 @@ def rules_page(
             found=found,
         ),
     )
+
+
+def _timed(line: RuleLine, seconds: float, keys: int) -> RuleLine:
+    """The line, marked where its pattern takes long on these keys."""
+    if line.is_error or seconds < max(SLOW_TOTAL, SLOW_SHARE * keys):
+        return line
+    slow = tr("slow: {seconds} s for these keys", seconds=f"{seconds:.1f}")
+    problem = f"{line.problem} · {slow}" if line.problem else slow
+    return replace(line, problem=problem)
+
+
+def edit_title(before: Sequence[RuleDraft], after: Sequence[RuleDraft]) -> str:
+    """What the step of a history is called that turns these rules into those."""
+    if len(before) == len(after):
+        changed = [new for old, new in zip(before, after, strict=True) if old != new]
+        if len(changed) > 1 and Counter(before) == Counter(after):
+            return tr("Order of the rules")
+        if len(changed) == 1:
+            return tr("Rule {pattern}", pattern=changed[0].pattern)
+    gone = [*(Counter(before) - Counter(after)).elements()]
+    new = [*(Counter(after) - Counter(before)).elements()]
+    if len(gone) == 1 and not new:
+        return tr("Remove the rule {pattern}", pattern=gone[0].pattern)
+    if len(new) == 1 and not gone:
+        return tr("Rule {pattern}", pattern=new[0].pattern)
+    return tr("Remap rules")
 
 
 def _pieces(count: int, monitor: Monitor) -> Iterator[slice]:
