@@ -290,6 +290,69 @@ REFUSED = [
 ]
 
 
+PLACES = [
+    pytest.param([[0, 0], [1, 2]], id="coordinates of two axes"),
+    pytest.param([[[1, -1, 3]], [[0, 0, 0]]], id="all axes, from the back too"),
+    pytest.param([[1], [0], [1]], id="whole slices"),
+    pytest.param([1, 2], id="one place"),
+    pytest.param(np.zeros((0, 2), np.int64), id="none"),
+]
+
+
+@pytest.mark.parametrize("places", PLACES)
+def test_places_of_several_axes(places):
+    indices = np.asarray(places)
+    wanted = GRID[tuple(np.moveaxis(indices, -1, 0))]
+    x = tensor(GRID)
+    np.testing.assert_array_equal(x.gather_nd(tensor(indices)).numpy(), wanted)
+    added = GRID.copy()
+    np.add.at(added, tuple(np.moveaxis(indices, -1, 0)), wanted)
+    found = x.scatter_nd(tensor(indices), tensor(np.array(wanted)))
+    np.testing.assert_array_equal(found.numpy(), added)
+    np.testing.assert_array_equal(x.numpy(), GRID)
+
+
+def test_scatter_nd_updates_and_doubled_places():
+    x, ones = Tensor.zeros((2, 2)), Tensor.ones((3,))
+    places = tensor([[0, 1], [0, 1], [1, 0]])
+    assert x.scatter_nd(places, ones).tolist() == [[0, 2], [1, 0]]
+    assert x.scatter_nd(places, ones, update="assign").tolist() == [[0, 1], [1, 0]]
+    assert (x + 2).scatter_nd(places, ones * 3, update="mul").tolist() == [[2, 18], [6, 2]]
+
+
+def test_one_hot():
+    made = tensor([[2, 0]], DType.U8).one_hot(3)
+    assert made.tolist() == [[[0, 0, 1], [1, 0, 0]]]
+    assert made.dtype is DType.U8
+    assert tensor(1).one_hot(2).tolist() == [0, 1]
+
+
+PLACES_REFUSED = [
+    (lambda x: x.gather_nd(tensor([[2, 0]])), IndexRangeError, "gather_nd: index 2 is outside"),
+    (lambda x: x.gather_nd(tensor([[0] * 4])), ShapeError, "counts 1 to 3 coordinates"),
+    (lambda x: x.gather_nd(tensor([0.0])), DTypeError, "gather_nd: needs an integer dtype"),
+    (lambda x: x.gather_nd(tensor(0)), ShapeError, r"gather_nd: indices of shape \[\] name no"),
+    (
+        lambda x: x.scatter_nd(tensor([[0, 0]]), tensor([[1.0]], DType.F32)),
+        ShapeError,
+        r"scatter_nd: values of shape \[1, 1\] for places of shape \[1, 4\]",
+    ),
+    (
+        lambda x: x.scatter_nd(tensor([0, 0, 0]), tensor(1.0, DType.F32), update="sub"),
+        SettingError,
+        "scatter_nd: update is assign, add, mul, min, max, got 'sub'",
+    ),
+    (lambda _: tensor([3]).one_hot(3), IndexRangeError, "one_hot: index 3 is outside"),
+    (lambda _: tensor([-1]).one_hot(3), IndexRangeError, "one_hot: class -1 is negative"),
+]
+
+
+@pytest.mark.parametrize(("compute", "error", "message"), PLACES_REFUSED)
+def test_places_refused(compute, error, message):
+    with pytest.raises(error, match=message):
+        compute(tensor(GRID))
+
+
 @pytest.mark.parametrize(("compute", "error", "message"), REFUSED)
 def test_refused(compute, error, message):
     with pytest.raises(error, match=message):

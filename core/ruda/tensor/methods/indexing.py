@@ -92,6 +92,30 @@ class Indexing(Held):
             indexing.scatter(self._array, places, tensor_array("scatter", values), axis, update)
         )
 
+    def gather_nd(self, indices: Self) -> Self:
+        """The elements or slices at places: ``indices`` [..., k] hold k coordinates each.
+
+        The result is [..., *shape[k:]], a copy. Raises IndexRangeError outside an axis, ShapeError
+        for more coordinates than axes.
+        """
+        return self._new(indexing.gather_nd(self._array, tensor_array("gather_nd", indices)))
+
+    def scatter_nd(self, indices: Self, values: Self, *, update: str = "add") -> Self:
+        """A tensor in which ``values`` [..., *shape[k:]] go to the places of ``gather_nd``.
+
+        ``update`` and errors as in ``scatter``.
+        """
+        places = tensor_array("scatter_nd", indices)
+        new = tensor_array("scatter_nd", values)
+        return self._new(indexing.scatter_nd(self._array, places, new, update))
+
+    def one_hot(self, classes: int) -> Self:
+        """Integers as [..., classes] with a 1 at each one's place, in the same dtype.
+
+        Raises IndexRangeError for a class below 0 or not below ``classes``.
+        """
+        return self._new(indexing.one_hot(self._array, classes))
+
     def mask_where(self, mask: Self, values: Self | Number) -> Self:
         """``values`` where the mask is True, this tensor elsewhere."""
         return self._new(

@@ -133,8 +133,6 @@ def gather(values: Array, indices: Array, axis: int) -> Array:
 
 def scatter(values: Array, indices: Array, new: Array, axis: int, update: str) -> Array:
     """A copy in which ``new`` goes to ``indices`` on an axis; ``update`` says how (see Tensor)."""
-    if update != "assign" and update not in _UPDATES:
-        raise SettingError(f"scatter: update is assign, {', '.join(_UPDATES)}, got {update!r}")
     axis = normalise_axis("scatter", values, axis)
     _check_inside("scatter", values, indices, axis)
     if new.shape != indices.shape:
@@ -142,16 +140,60 @@ def scatter(values: Array, indices: Array, new: Array, axis: int, update: str) -
             f"scatter: values of shape {list(new.shape)} for indices of {list(indices.shape)}"
         )
     check_indices("scatter", indices, values.shape[axis])
-    fitted = _fitted("scatter", values, new)
-    made = values.copy()
     places = list(np.ogrid[tuple(slice(0, size) for size in indices.shape)])
     places[axis] = indices.astype(np.int64)
+    return _updated("scatter", values, tuple(places), new, update)
+
+
+def _updated(name: str, values: Array, places: tuple[Array, ...], new: Array, update: str) -> Array:
+    if update != "assign" and update not in _UPDATES:
+        raise SettingError(f"{name}: update is assign, {', '.join(_UPDATES)}, got {update!r}")
+    fitted = _fitted(name, values, new)
+    made = values.copy()
     if update == "assign":
-        made[tuple(places)] = fitted
+        made[places] = fitted
     else:
         with np.errstate(all="ignore"):
-            _UPDATES[update].at(made, tuple(places), fitted)
+            _UPDATES[update].at(made, places, fitted)
     return made
+
+
+def gather_nd(values: Array, indices: Array) -> Array:
+    """What ``indices`` [..., k] name on the first k axes: [..., *values.shape[k:]], a copy."""
+    return np.array(values[_coordinates("gather_nd", values, indices)])
+
+
+def scatter_nd(values: Array, indices: Array, new: Array, update: str) -> Array:
+    """A copy in which ``new`` goes to the places of ``gather_nd``; ``update`` as in ``scatter``."""
+    places = _coordinates("scatter_nd", values, indices)
+    shape = (*indices.shape[:-1], *values.shape[len(places) :])
+    if new.shape != shape:
+        raise ShapeError(
+            f"scatter_nd: values of shape {list(new.shape)} for places of shape {list(shape)}"
+        )
+    return _updated("scatter_nd", values, places, new, update)
+
+
+def _coordinates(name: str, values: Array, indices: Array) -> tuple[Array, ...]:
+    """One index array for each of the axes that the last axis of ``indices`` counts."""
+    count = indices.shape[-1] if indices.ndim else 0
+    if not 1 <= count <= values.ndim:
+        raise ShapeError(
+            f"{name}: indices of shape {list(indices.shape)} name no places in shape "
+            f"{list(values.shape)}; their last axis counts 1 to {values.ndim} coordinates"
+        )
+    parts = [indices[..., axis] for axis in range(count)]
+    for part, size in zip(parts, values.shape, strict=False):
+        check_indices(name, part, size)
+    return tuple(part.astype(np.int64) for part in parts)
+
+
+def one_hot(values: Array, classes: int) -> Array:
+    """A new last axis of ``classes`` with 1 where the value says, 0 elsewhere; of its dtype."""
+    check_indices("one_hot", values, classes)
+    if np.any(values < 0):
+        raise IndexRangeError(f"one_hot: class {int(values.min())} is negative")
+    return np.asarray(values[..., None] == np.arange(classes)).astype(values.dtype)
 
 
 def _check_inside(name: str, values: Array, indices: Array, axis: int) -> None:
