@@ -11,6 +11,8 @@ _lock = threading.Lock()
 _running = 0
 _was_on = False
 """Whether the collector ran before the first of those that are in here came."""
+MANY = 100_000
+"""New objects from which on the collector is spared a look at them afterwards, too."""
 
 
 @contextmanager
@@ -33,4 +35,16 @@ def without_collections() -> Iterator[None]:
         with _lock:
             _running -= 1
             if _was_on and not _running:
+                _call_them_old()
                 gc.enable()
+
+
+def _call_them_old() -> None:
+    """Count what was made as old, as if the collector had looked at it in vain.
+
+    Else its first turn afterwards would look at all of it at once. What is frozen and let go again
+    is old, and both only move the ends of a list; what someone else froze stays frozen.
+    """
+    if gc.get_count()[0] >= MANY and not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()

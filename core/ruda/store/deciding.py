@@ -116,13 +116,19 @@ def remap_notes(
 ) -> tuple[str, ...]:
     """The rules for keys, where they are found in none; ``names`` are the keys after them."""
     rules = [rule for rule in remap.rules if rule.enabled]
-    if not rules or not keys or set(keys) != set(names):
+    if not rules or not keys or not _same(keys, names):
         return ()
     if any(rule.hits(key) for rule in rules for key in keys):
         return ()
     shown = " or ".join(repr(rule.pattern) for rule in rules[:3])
     more = f" or {len(rules) - 3} more rules" if len(rules) > 3 else ""
     return (f"nothing is renamed: {shown}{more} is found in no key",)
+
+
+def _same(keys: Iterable[str], names: Iterable[str]) -> bool:
+    """True if both hold the same texts; in loops, which hold up no other thread."""
+    here, there = {key for key in keys}, {name for name in names}  # noqa: C416
+    return len(here) == len(there) and all(name in here for name in there)
 
 
 def with_decisions(

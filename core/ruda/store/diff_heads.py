@@ -57,6 +57,7 @@ _FIELDS = itemgetter(*map(ParamSpec._fields.index, ("shape", "dtype", "container
 
 def _numbered(heads: Iterable[Any], is_odd: Callable[[Any], bool]) -> Heads:
     known: defaultdict[Any, int] = defaultdict(count().__next__)
-    numbers = list(map(known.__getitem__, heads))
+    # One by one, not in one call: of a million heads that would hold up every other thread.
+    numbers = [known[head] for head in heads]
     odd = frozenset(number for head, number in known.items() if is_odd(head))
     return Heads(numbers, odd, len(known))

@@ -303,7 +303,8 @@ class KeyRemapper:
         if self.contiguous:
             monitor.check()
             after = compact_indices(after, keep=self.keep_indices)
-        if len(set(after)) == len(before):
+        # A loop, not a call: that of a million keys holds up every other thread.
+        if len({key for key in after}) == len(before):  # noqa: C416
             return RemapPlan(before, tuple(after))
         return RemapPlan(before, tuple(after), self._collisions(before, after))
 

@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ruda.session import Query, QueryProblem, tensor_page, tensor_table
 from ruda.session.families import families_of
+from ruda.session.pages import tensors
 from ruda.store.index import TensorIndex
 from ruda.store.snapshot import TensorSnapshot
 
@@ -141,3 +144,22 @@ def test_an_alias_names_its_owner():
         )
     )
     assert [row.note for row in tensor_page(table)] == ["", "shares memory with embed.weight"]
+
+
+@pytest.mark.parametrize("most", [0, 1 << 28], ids=["by Python", "by NumPy"])
+@given(texts=st.lists(st.text("ab\n1é\U0001f600"), max_size=20))
+def test_texts_are_sorted_as_python_sorts_them(most, texts):
+    raw = [text.encode() for text in texts]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tensors, "_MOST_COLUMN", most)
+        patch.setattr(tensors, "_PIECE", 3)
+        found = tensors._ordered(raw)
+    assert found.tolist() == sorted(range(len(raw)), key=raw.__getitem__)
+
+
+def test_keys_with_line_breaks_are_ranked_too():
+    keys = ["a.10", "a\n.2", "a.9", "b"]
+    index = TensorIndex.of([snapshot(key) for key in keys], format="safetensors")
+    table = tensor_table(index)
+    found = [keys[at] for at in np.argsort(table.key_rank)]
+    assert found == ["a\n.2", "a.9", "a.10", "b"]

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from ruda.store._bulk import without_collections
+from ruda.store._bulk import MANY, without_collections
 
 
 @pytest.fixture
@@ -45,3 +45,25 @@ def test_it_comes_back_with_the_last_of_two_threads(collecting: bool) -> None:
     leave.set()
     other.join(10)
     assert gc.isenabled() is collecting
+
+
+@pytest.mark.parametrize(("count", "is_old"), [(10, False), (MANY + 10, True)], ids=["few", "many"])
+def test_what_was_made_is_old_afterwards(count: int, is_old: bool) -> None:
+    gc.collect()
+    with without_collections():
+        made = [[] for _ in range(count)]
+    old = {id(each) for each in gc.get_objects(2)}
+    assert all(id(each) in old for each in made[:5]) is is_old
+    assert (gc.isenabled(), gc.get_freeze_count()) == (True, 0)
+
+
+def test_what_someone_froze_stays_frozen() -> None:
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        with without_collections():
+            made = [[] for _ in range(MANY + 10)]
+        assert gc.get_freeze_count() >= frozen - 1000  # what was frozen may still be freed
+        assert made
+    finally:
+        gc.unfreeze()

@@ -14,7 +14,14 @@ from safetensors.numpy import save_file
 from ruda.errors import FormatError, HeaderError
 from ruda.store import open_store
 from ruda.store.bytefile import MemoryFile
-from ruda.store.formats.safetensors import SafetensorsFormat, _are_plain, _Entry, _in_order
+from ruda.store.formats import safetensors
+from ruda.store.formats.safetensors import (
+    SafetensorsFormat,
+    _are_plain,
+    _Entry,
+    _in_order,
+    parse_header,
+)
 from ruda.tensor import DType
 from ruda.testing import counted_reads
 from ruda.testing.file_bytes import safetensors_bytes, safetensors_raw
@@ -159,3 +166,34 @@ def test_the_quick_look_at_a_header_lets_nothing_pass_that_the_close_one_refuses
     except FormatError:
         close = None
     assert _are_plain(entries, room) is (close == list(entries))
+
+
+ENTRY = '{"dtype":"U8","shape":[1],"data_offsets":[0,1]}'
+PIECED = [
+    pytest.param(f'{{"a":{ENTRY},"b":{ENTRY},"c":{ENTRY}}}  ', "abc", id="plain"),
+    pytest.param("{}", "", id="empty"),
+    pytest.param(f'{{"__metadata__":{{"x":"y"}},"a":{ENTRY},"b":{ENTRY}}}', "ab", id="metadata"),
+    pytest.param(f'{{ "a" : {ENTRY} , "b" : {ENTRY} }}', "ab", id="spaces"),
+    pytest.param(f'{{"a}},":{ENTRY},"b":{ENTRY}}}', ["a},", "b"], id="the seam in a name"),
+    pytest.param(
+        f'{{"a":{ENTRY[:-1]},"more":{{"x":{{}},"y":1}}}},"b":{ENTRY}}}', "ab", id="the seam deeper"
+    ),
+    pytest.param(f'{{"a":{ENTRY},"b":{ENTRY},"a":{ENTRY}}}', HeaderError, id="a name twice"),
+    pytest.param(f'{{"a":{ENTRY}}},"b":{ENTRY}}}', HeaderError, id="a brace too many"),
+    pytest.param(f'{{"a":{ENTRY},,"b":{ENTRY}}}', HeaderError, id="a comma too many"),
+    pytest.param(f'{{"a":{ENTRY},"b":{ENTRY}', HeaderError, id="not closed"),
+    pytest.param(f'{{"a":{ENTRY},"b":{ENTRY},}}', HeaderError, id="a comma at the end"),
+]
+
+
+@pytest.mark.parametrize("piece", [1, 60, 1 << 18])
+@pytest.mark.parametrize(("text", "expected"), PIECED)
+def test_a_header_in_pieces_is_read_as_in_one(monkeypatch, piece, text, expected):
+    monkeypatch.setattr(safetensors, "_PIECE", piece)
+    if expected is HeaderError:
+        with pytest.raises(HeaderError):
+            parse_header(text.encode())
+    else:
+        entries, _ = parse_header(text.encode())
+        assert list(entries) == list(expected)
+        assert {entry.data_offsets for entry in entries.values()} <= {(0, 1)}

@@ -29,6 +29,10 @@ SortKey = Literal["file", "key", "shape", "dtype", "bytes"]
 # ``file`` is the order of the file; ``shape`` sorts by number of elements.
 
 _DIGITS = re.compile(r"\d+")
+_PIECE = 8192
+"""Keys that one call works on: one of a million holds up every other thread for long."""
+_MOST_COLUMN = 1 << 28
+"""Bytes of a column of keys that is made to sort them."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +71,10 @@ class TensorTable:
     @cached_property
     def key_rank(self) -> Vector:
         """Place of every key in natural order: ``layers.2`` before ``layers.10``."""
-        joined = "\n".join(self.keys)
-        padded = _DIGITS.sub(lambda found: found[0].zfill(12), joined).split("\n")
-        if len(padded) != len(self.keys):
-            padded = list(self.keys)
-        order = sorted(range(len(self.keys)), key=padded.__getitem__)
-        return _inverse(np.array(order, dtype=np.int64))
+        padded: list[bytes] = []
+        for start in range(0, len(self.keys), _PIECE):
+            padded += _padded(self.keys[start : start + _PIECE])
+        return _inverse(_ordered(padded))
 
     @cached_property
     def dtype_rank(self) -> Vector:
@@ -272,6 +274,30 @@ def _family_values(table: TensorTable, groups: Groups, sort: SortKey) -> Vector:
     values = _sort_values(table, groups.members, sort)
     starts = groups.starts[:-1][groups.present]
     return np.add.reduceat(values, starts) if len(starts) else values
+
+
+def _padded(keys: Sequence[str]) -> list[bytes]:
+    """Keys as UTF-8 with every number filled up to twelve digits."""
+    joined = _DIGITS.sub(lambda found: found[0].zfill(12), "\n".join(keys))
+    texts = joined.split("\n")
+    if len(texts) != len(keys):  # a key has a line break
+        texts = [_DIGITS.sub(lambda found: found[0].zfill(12), key) for key in keys]
+    return [text.encode("utf-8", "surrogatepass") for text in texts]
+
+
+def _ordered(texts: Sequence[bytes]) -> Vector:
+    """Places of the texts in their order; those that are equal stay as they were.
+
+    NumPy sorts them without holding up other threads, as Python would for seconds. Where one is so
+    long that the columns would take much memory, Python does it.
+    """
+    pieces = [np.array(texts[at : at + _PIECE]) for at in range(0, len(texts), _PIECE)]
+    width = max((piece.itemsize for piece in pieces), default=0)
+    if width * len(texts) > _MOST_COLUMN:
+        order = sorted(range(len(texts)), key=texts.__getitem__)
+        return np.array(order, dtype=np.int64)
+    column = np.concatenate(pieces) if pieces else np.empty(0, "S1")
+    return np.argsort(column, kind="stable").astype(np.int64, copy=False)
 
 
 def _inverse(order: Vector) -> Vector:

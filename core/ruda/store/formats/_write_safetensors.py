@@ -38,6 +38,10 @@ _ORDER = (
 _RANK = {tag: rank for rank, tag in enumerate(_ORDER)}
 
 
+_PIECE = 4096
+"""Entries of a header that are put together in one call."""
+
+
 class SafetensorsEncoder:
     """Lays tensors out as a safetensors file."""
 
@@ -93,9 +97,10 @@ def _utf8(text: str) -> bytes:
 def _header(
     snapshots: list[TensorSnapshot], metadata: Mapping[str, str]
 ) -> tuple[bytes, list[tuple[TensorSnapshot, int]]]:
-    # Entry by entry: one call for a million of them would hold up every other thread for seconds.
+    # Piece by piece: one call for a million of them would hold up every other thread for long.
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
     entries = [f"{encode(METADATA_KEY)}:{encode(dict(metadata))}"] if metadata else []
+    pieces: list[bytes] = []
     places: list[tuple[TensorSnapshot, int]] = []
     position = 0
     for snapshot in snapshots:
@@ -107,9 +112,15 @@ def _header(
         )
         places.append((snapshot, position))
         position = end
-    text = _utf8("{" + ",".join(entries) + "}")
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text, places
+        if len(entries) == _PIECE:
+            pieces.append(_utf8(",".join(entries)))
+            entries.clear()
+    if entries:
+        pieces.append(_utf8(",".join(entries)))
+    length = 2 + sum(map(len, pieces)) + max(0, len(pieces) - 1)
+    padding = b" " * (-length % 8)
+    front = (length + len(padding)).to_bytes(8, "little") + b"{"
+    return b"".join((front, b",".join(pieces), b"}", padding)), places
 
 
 def _problems(index: TensorIndex, metadata: Mapping[str, str]) -> list[PlanProblem]:

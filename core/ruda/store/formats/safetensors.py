@@ -49,6 +49,10 @@ class _Front(msgspec.Struct, frozen=True):
 
 _METADATA_NAME = METADATA_KEY.encode()
 _METADATA_FRONT = b'{"' + _METADATA_NAME + b'":'
+_PIECE = 1 << 18
+"""Bytes of a header that are decoded in one call, which no other thread interrupts."""
+_READ = 1 << 20
+"""Bytes of a header that are read in one call."""
 _METADATA_READER = msgspec.json.Decoder(_Front)
 _ENTRIES_READER = msgspec.json.Decoder(dict[str, _Entry])
 
@@ -127,7 +131,8 @@ class SafetensorsFormat:
                 "header_limit to read it",
                 offset=0,
             )
-        return file.read_at(8, length)
+        starts = range(8, 8 + length, _READ)
+        return b"".join(file.read_at(at, min(_READ, 8 + length - at)) for at in starts)
 
 
 def parse_header(raw: bytes) -> tuple[dict[str, _Entry], dict[str, str]]:
@@ -158,7 +163,7 @@ def parse_header(raw: bytes) -> tuple[dict[str, _Entry], dict[str, str]]:
 
 
 def _plain_entries(raw: bytes) -> tuple[dict[str, _Entry], dict[str, str]] | None:
-    """The same in one go of a header without oddities, which has its metadata in front if at all.
+    """The same of a header without oddities, which has its metadata in front if at all.
 
     None means: look closer. A header of a million tensors is read three times as fast.
     """
@@ -176,10 +181,30 @@ def _plain_entries(raw: bytes) -> tuple[dict[str, _Entry], dict[str, str]] | Non
             if bytes(listed).count(b":") != len(metadata):
                 return None  # a colon in a text, or a name twice
             body = b"{" + raw[len(front) :].lstrip().removeprefix(b",")
-        entries = _ENTRIES_READER.decode(body)
+        entries = _pieced_entries(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return (entries, metadata) if _surely_unique(body, len(entries), None) else None
+    return None if entries is None else (entries, metadata)
+
+
+def _pieced_entries(body: bytes) -> dict[str, _Entry] | None:
+    """The entries, decoded piece by piece so that other threads have their turn; None: look closer.
+
+    Between ``}`` and ``,"`` one entry ends and the next begins. Where that stands elsewhere (in a
+    name, or deeper), what is before it is no JSON, and DecodeError says so: no piece is misread.
+    """
+    entries: dict[str, _Entry] = {}
+    start, count = 1, 0
+    while start:
+        end = body.find(b'},"', start + _PIECE)
+        piece = b"{" + (body[start:] if end < 0 else body[start : end + 1] + b"}")
+        found = _ENTRIES_READER.decode(piece)
+        if not _surely_unique(piece, len(found), None):
+            return None
+        entries.update(found)
+        count += len(found)
+        start = end + 2 if end >= 0 else 0
+    return entries if len(entries) == count else None
 
 
 def _surely_unique(raw: bytes, count: int, metadata: msgspec.Raw | None) -> bool:
@@ -234,10 +259,10 @@ def _in_order(entries: dict[str, _Entry], file: ByteFile, base: int) -> dict[str
             bits[entry.dtype] = _dtype(key, entry.dtype).bits
         _check_size(key, entry, bits[entry.dtype])
         if start != position:
-            what = "overlaps" if start < position else "leaves a hole after"
             before = repr(previous) if previous else "the header"
+            what = f"overlaps {before}" if start < position else f"leaves a hole after {before}"
             raise OffsetError(
-                f"{key!r} begins at data byte {start}, expected {position}: it {what} {before}",
+                f"{key!r} begins at data byte {start}, expected {position}: it {what}",
                 offset=base + start if start < file.size else None,
             )
         position, previous = end, key
