@@ -33,7 +33,7 @@ _PLACE = re.compile(
 )
 """What may stand before a colon as it is: a word, a rule, two keys, a path, an address."""
 _WORD = re.compile("[A-Za-z]+")
-_QUOTED = re.compile(r"""(?<![\w'"])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)""")
+_QUOTED = re.compile(r"""(?<![\w'"])b?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)""")
 """A key or a text as ``repr`` writes it; the apostrophe of a word is none."""
 _MASK = 0xE000
 """The first of the characters, of no script, that stand for what is quoted."""
@@ -149,6 +149,7 @@ class Book:
                 self._matched(text, least, opens=True)
                 or self._behind_a_place(text, least)
                 or self._matched(text, least, opens=False)
+                or self._of_a_key(text, least)
                 or self._two(text, least)
             )
         return self._known[text, least]
@@ -159,12 +160,14 @@ class Book:
             return " · ".join(self.words(part) or part for part in text.split(" · "))
         return self.whole(text, least=1)
 
-    def value(self, text: str, words: bool) -> tuple[str, bool] | None:
+    def value(self, text: str, kind: str) -> tuple[str, bool] | None:
         """What stands in a place, and whether it was known: said anew as words or a sentence.
 
         None for a value with another sentence behind it, which is not the place's.
         """
-        said = self.words(text) if words else self.whole(text) if " " in text else None
+        if kind == "any":
+            return text, False
+        said = self.words(text) if kind else self.whole(text) if " " in text else None
         if said is not None:
             return said, True
         for joint in JOINTS:
@@ -172,7 +175,7 @@ class Book:
             rest = None if at < 0 else self._rest(text[at:], joint, LEAST)
             if rest is not None:
                 return text[:at] + rest, False
-        return None if "; " in text else (text, False)
+        return None if "; " in text or ", or " in text else (text, False)
 
     def _matched(self, text: str, least: int, *, opens: bool) -> str | None:
         """By the template that says most; ``opens`` are those that begin with a word of theirs."""
@@ -188,16 +191,22 @@ class Book:
             for template in self._templates.get(word, ()):
                 if template.opens is opens and template.fits(text):
                     said = template.said(text, self.value)
-                    enough = template.letters >= least or template.joins
-                    if said is not None and (enough or self._holds_one(template, text)):
+                    enough = template.letters >= LEAST or template.joins
+                    if said is not None and (enough or self._suits(template, text, least)):
                         yield _Found(template.letters, -len(template.numbers), said)
 
-    def _holds_one(self, template: Template, text: str) -> bool:
-        """True if a sentence stands in a place of a short template, and nothing odd in others."""
+    def _suits(self, template: Template, text: str, least: int) -> bool:
+        """True for a text of a short template, of which many a name could be.
+
+        A sentence or a quoted key has to stand in a place, where not words are asked for, and
+        nothing of several words that are not known.
+        """
         values = template.values(text) or []
-        known = [self.whole(value) is not None for value in values]
-        others = (value for value, is_known in zip(values, known, strict=True) if not is_known)
-        return any(known) and (template.letters > 3 or not any(" " in value for value in others))
+        known = [self.whole(value, least) is not None for value in values]
+        others = [value for value, is_known in zip(values, known, strict=True) if not is_known]
+        if any(" " in value for value in others):
+            return any(known) and template.letters > 3
+        return template.letters >= least or any(known) or any(map(_MASKED.fullmatch, others))
 
     def _behind_a_place(self, text: str, least: int) -> str | None:
         head = _HEAD.match(text)
@@ -206,6 +215,13 @@ class Book:
         place = self._place(head.group())
         rest = None if place is None else self.whole(text[head.end() :], least)
         return None if rest is None else f"{place}{rest}"
+
+    def _of_a_key(self, text: str, least: int) -> str | None:
+        """A quoted key, and what is said of it: a sentence that begins with a verb."""
+        if not _MASKED.match(text) or text[1:2] != " ":
+            return None
+        rest = self.plain.get(text[2:]) or self._matched(text[2:], least, opens=True)
+        return None if rest is None else text[:2] + rest
 
     def _place(self, head: str) -> str | None:
         """What stands before a sentence, if it is a place: ``byte 12: ``, a path, a key."""

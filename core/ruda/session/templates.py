@@ -9,26 +9,29 @@ from typing import TypeAlias
 
 from ruda.errors import SettingError
 
-Piece: TypeAlias = tuple[str, int, bool]
-"""Text, the number of the place behind it (0 for none), and whether the place holds words."""
-Value: TypeAlias = Callable[[str, bool], tuple[str, bool] | None]
+Piece: TypeAlias = tuple[str, int, str]
+"""Text, the number of the place behind it (0 for none), and what the place holds."""
+Value: TypeAlias = Callable[[str, str], tuple[str, bool] | None]
 """Says the value of a place, and whether it was known; None if it can be no value."""
 
+KINDS = ("", "words", "any")
+"""What a place holds: a value or a sentence, words, or what stays whatever it is."""
 JOINTS = ("; ", " (", ", ", " by ", " at ")
 """How what is put behind a sentence begins."""
 
 
 def pieces_of(template: str) -> tuple[Piece, ...]:
-    """A template taken apart: ``{1}`` is a place, ``{1:words}`` one whose words are said anew.
+    """A template taken apart: ``{1}`` is a place with a value or a sentence.
 
+    ``{1:words}`` is one whose words are said anew, ``{1:any}`` one that stays whatever it is.
     Raises SettingError for a template that cannot be understood.
     """
     pieces: list[Piece] = []
     try:
         for text, name, spec, _ in string.Formatter().parse(template):
-            if spec not in (None, "", "words"):
-                raise SettingError(f"{template!r}: a place is {{1}} or {{1:words}}")
-            pieces.append((text, int(name) if name is not None else 0, spec == "words"))
+            if spec not in (None, *KINDS):
+                raise SettingError(f"{template!r}: a place is {{1}}, {{1:words}} or {{1:any}}")
+            pieces.append((text, int(name) if name is not None else 0, spec or ""))
     except ValueError as error:
         raise SettingError(f"{template!r} is no template of a sentence: {error}") from None
     return tuple(_joined(pieces))
@@ -37,9 +40,9 @@ def pieces_of(template: str) -> tuple[Piece, ...]:
 def _joined(pieces: Sequence[Piece]) -> list[Piece]:
     """The same with texts that doubled braces parted put together again."""
     found: list[Piece] = []
-    for text, place, words in pieces:
+    for text, place, kind in pieces:
         before = found.pop()[0] if found and not found[-1][1] else ""
-        found.append((before + text, place, words))
+        found.append((before + text, place, kind))
     return found
 
 
@@ -98,8 +101,8 @@ class Template:
         values = dict(zip(self.numbers, found, strict=True))
         parts: list[str] = []
         count = 0
-        for text, place, words in self.other:
-            said = value(values[place], words) if place else ("", False)
+        for text, place, kind in self.other:
+            said = value(values[place], kind) if place else ("", False)
             if said is None:
                 return None, 0
             parts += (text, said[0])

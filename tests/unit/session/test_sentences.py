@@ -40,6 +40,14 @@ CATALOGUE = {
     "{1} values are missing": "{1} Werte fehlen",
     "{1} and {2} become {3} together": "{3} wird aus {1} und {2}",
     "cast {1}": "umwandeln in {1}",
+    "{1} is none; write {2}": "{1} ist keine; möglich: {2:any}",
+    "save as {1}": "als {1:words} sichern",
+    "{1}, or {2}": "{1:words}, oder {2:words}",
+    "{1} or {2}": "{1:words} oder {2:words}",
+    "{1} has no {2}": "{1} hat kein {2}",
+    "has the shape {1}": "hat die Form {1}",
+    "no tag for this; {1}": "kein Zeichen dafür; {1:words}",
+    "cast it to {1}": "in {1} umwandeln",
     "they say {{this}} of {1}": "man sagt {{dies}} von {1}",
 }
 """English → German, in small."""
@@ -105,6 +113,23 @@ SAID = [
         "3 tensors belong to no kind of module", "ohne Modulart: 3 Tensoren", id="known words win"
     ),
     pytest.param("4 values are missing of 9", "4 Werte fehlen von 9", id="a sentence in a short"),
+    pytest.param(
+        "'x' is none; write skip; keep; drop",
+        "'x' ist keine; möglich: skip; keep; drop",
+        id="a list that stays",
+    ),
+    pytest.param(
+        "no tag for this; cast it to f32, or save as one or another",
+        "kein Zeichen dafür; in f32 umwandeln, oder als one oder another sichern",
+        id="remedies that are joined",
+    ),
+    pytest.param("'w' has no shape", "'w' hat kein shape", id="a short one about a key"),
+    pytest.param("'w' has the shape [2]", "'w' hat die Form [2]", id="a key, and what is said"),
+    pytest.param(
+        "byte 8: b'[' ends at byte 7, which is odd",
+        "Byte 8: b'[' endet beim krummen Byte 7",
+        id="bytes are quoted, too",
+    ),
     pytest.param("they say {this} of x", "man sagt {dies} von x", id="braces of its own"),
 ]
 
@@ -119,6 +144,7 @@ STAYS = [
     pytest.param("the file is empty; nobody knows this one", id="known in part"),
     pytest.param("nobody knows this: the file is empty", id="no place before the colon"),
     pytest.param("'a' and 'b' and 'c' become 'd' together", id="two readings"),
+    pytest.param("one has no second", id="words like a short template"),
     pytest.param("best of 3", id="a name like a short template"),
     pytest.param("best of 3/model.pt", id="a path like a short template"),
     pytest.param("\ue000 ends at byte 7", id="a character that stands for something here"),
@@ -195,7 +221,7 @@ def test_places_are_what_stands_between(
 
 
 def test_a_template_is_taken_apart() -> None:
-    assert pieces_of("a {1} b {{x}} {2:words}") == (("a ", 1, False), (" b {x} ", 2, True))
+    assert pieces_of("a {1} b {{x}} {2:words}") == (("a ", 1, ""), (" b {x} ", 2, "words"))
 
 
 @pytest.mark.parametrize("template", ["{1:bold}", "a { b"])
