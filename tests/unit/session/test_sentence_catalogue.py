@@ -69,6 +69,10 @@ SAME = {
     "MTCNN P-Net",
     "MTCNN R-Net",
     "MTCNN O-Net",
+    "class {1}",
+    "bin {1}",
+    "no face",
+    "landmark {1}{2}",
     "torch.Tensor on the meta device",
     "[batch, time]",
     "[batch, {1}, …]",
@@ -93,7 +97,7 @@ SAME = {
     "remap {1} -> {2}",
     "ruda check",
 }
-"""Names, commands, shapes with named axes, and what is typed: the same in every language."""
+"""Names, of classes as well, commands, shapes with named axes, and what is typed: the same in every language."""
 
 UNSEEN = {
     "diff table": "a key of what is kept",

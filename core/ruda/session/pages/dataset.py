@@ -11,6 +11,7 @@ from ruda.progress import SILENT, Monitor, Progress
 from ruda.session.datasets import OpenDataset
 from ruda.session.items import label_text, read_items, split_item
 from ruda.session.language import tr
+from ruda.session.sentences import say
 from ruda.session.wording import count_text, counted, share_text
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def dataset_page(opened: OpenDataset) -> DatasetPage:
     elif "label" not in fields and fields:
         facts.append(tr("no labels"))
     if opened.kind:
-        facts.append(opened.kind)
+        facts.append(say(opened.kind))
     return DatasetPage(
         title=" ".join(word for word in words if word),
         count=counted(len(dataset), "item"),
