@@ -97,7 +97,7 @@ SAME = {
     "remap {1} -> {2}",
     "ruda check",
 }
-"""Names, of classes as well, commands, shapes with named axes, and what is typed: the same in every language."""
+"""Names, commands, shapes with named axes, and what is typed: the same in every language."""
 
 UNSEEN = {
     "diff table": "a key of what is kept",
