@@ -14,9 +14,11 @@ from ruda.session import (
     JobFailure,
     PlaneChoice,
     PlanePage,
+    PlaneWindow,
     compare_values,
     hex_page,
     plane_page,
+    plane_window,
     shape_text,
     size_text,
     tr,
@@ -32,8 +34,8 @@ KEPT = 8
 class Beside(Protocol):
     """What shows two tensors beside each other."""
 
-    def show_note(self, text: str, *, pinned: bool = False) -> None:
-        """Say why there is nothing to see."""
+    def show_note(self, text: str, *, pinned: bool = False, offer: str = "") -> None:
+        """Say why there is nothing to see; ``offer`` is the text of a button that reads it."""
 
     def show_values(self, found: CompareValues, pinned: str) -> None:
         """Show them."""
@@ -45,6 +47,7 @@ class TensorViews(QObject):
     def __init__(self, context: Context, parent: QObject) -> None:
         super().__init__(parent)
         self._plane_question = Latest(context.jobs, self)
+        self._window_question = Latest(context.jobs, self)
         self._bytes_question = Latest(context.jobs, self)
         self._beside_question = Latest(context.jobs, self)
         self._planes: dict[tuple[int, PlaneChoice], tuple[TensorSnapshot, PlanePage]] = {}
@@ -56,7 +59,12 @@ class TensorViews(QObject):
     def leave(self) -> None:
         """Drop every question."""
         self.bytes_of = None
-        for question in (self._plane_question, self._bytes_question, self._beside_question):
+        for question in (
+            self._plane_question,
+            self._window_question,
+            self._bytes_question,
+            self._beside_question,
+        ):
             question.drop()
 
     def ask_plane(
@@ -87,6 +95,26 @@ class TensorViews(QObject):
 
         self._plane_question.ask(tr("Values of {key}", key=snapshot.key), work, done, failed)
 
+    def ask_window(
+        self,
+        snapshot: TensorSnapshot,
+        choice: PlaneChoice,
+        cell: tuple[int, int],
+        show: Callable[[PlaneWindow | None, str], None],
+    ) -> None:
+        """Read the part of a large plane that holds a cell."""
+
+        def work(monitor: Monitor) -> PlaneWindow:
+            return plane_window(snapshot, choice, *cell, monitor=monitor)
+
+        def done(window: PlaneWindow) -> None:
+            show(window, "")
+
+        def failed(failure: JobFailure) -> None:
+            show(None, failure.summary)
+
+        self._window_question.ask(tr("Values of {key}", key=snapshot.key), work, done, failed)
+
     def ask_bytes(
         self, snapshot: TensorSnapshot, start: int, show: Callable[[HexPage | None, str], None]
     ) -> None:
@@ -105,7 +133,7 @@ class TensorViews(QObject):
         self._bytes_question.ask(tr("Bytes of {key}", key=snapshot.key), work, done, failed)
 
     def lay_beside(self, snapshot: TensorSnapshot, beside: Beside, limit: int) -> None:
-        """Compare a tensor with the pinned one, if that can be done; ``limit`` is in bytes."""
+        """Compare a tensor with the pinned one; above ``limit`` bytes, only offer to."""
         pinned = self.pinned
         self._beside_question.drop()
         if pinned is None:
@@ -124,10 +152,9 @@ class TensorViews(QObject):
             return
         larger = max(pinned.nbytes, snapshot.nbytes)
         if larger > limit:
-            text = tr(
-                "{size} are more than is read here; compare the files.", size=size_text(larger)
-            )
-            beside.show_note(text, pinned=True)
+            text = tr("This tensor is large; its values are read when you ask.")
+            offer = tr("Compute ({nbytes})", nbytes=size_text(pinned.nbytes + snapshot.nbytes))
+            beside.show_note(text, pinned=True, offer=offer)
             return
 
         def work(monitor: Monitor) -> CompareValues:

@@ -109,6 +109,7 @@ def cut_off(root: QWidget) -> list[str]:
 def pressed(widget: QWidget, name: str) -> list[str]:
     """A widget that is smaller than what lies in it."""
     layout, width = widget.layout(), widget.width()
+    assert layout is not None
     least = layout.totalMinimumSize()
     if isinstance(widget, QLineEdit | Pages | QAbstractScrollArea) or least.width() <= 0:
         return []
@@ -150,7 +151,9 @@ def too_large(root: QWidget) -> list[str]:
     room = QSize(LEAST[0], LEAST[1] - TITLE_BAR)
     found = []
     for sheet in root.findChildren(QDialog):
-        least = sheet.layout().totalMinimumSize().expandedTo(sheet.minimumSize())
+        layout = sheet.layout()
+        assert layout is not None
+        least = layout.totalMinimumSize().expandedTo(sheet.minimumSize())
         if sheet.isVisible() and least != least.boundedTo(room):
             found.append(f"{sheet.objectName()}: {least.width()}x{least.height()}")
     return found

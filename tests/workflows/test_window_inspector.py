@@ -11,9 +11,9 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QMenu
 
 from ruda.progress import Monitor
-from ruda.session import OTHERS, PlaneChoice
+from ruda.session import OTHERS, PlaneChoice, number_text
 from ruda.store import TensorIndex, TensorSnapshot, save
-from ruda_workbench import tensor_views
+from ruda_workbench import settings_operations, tensor_views
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.panels.inspector import InspectorPanel
 from ruda_workbench.workspaces.weights import WeightsWorkspace
@@ -173,3 +173,53 @@ def test_a_plane_that_is_being_read_is_stopped_when_the_tensor_is_left(
     assert inspector.shown_key == "bias"
     assert inspector.heat._page is not None
     assert len(asked) <= 1
+
+
+@pytest.fixture
+def large(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, tmp_path: Path
+) -> WeightsWorkspace:
+    """Two tensors of more values than a table keeps."""
+    values = np.arange(1500 * 1400, dtype=np.float32).reshape(1500, 1400)
+    tensors = [
+        TensorSnapshot.from_array("a.weight", values),
+        TensorSnapshot.from_array("b.weight", values + np.float32(2)),
+    ]
+    path = tmp_path / "large.safetensors"
+    save(TensorIndex.of(tensors, format="safetensors"), path)
+    window.open_paths([path])
+    settled()
+    weights.reveal("a.weight")
+    settled()
+    return weights
+
+
+def test_values_of_a_large_plane_come_when_they_are_looked_at(
+    large: WeightsWorkspace, settled: Settled
+) -> None:
+    inspector = large.inspector()
+    show(inspector, "values")
+    model = inspector.grid.model()
+    assert (model.rowCount(), model.columnCount()) == (1500, 1400)
+    cell = model.index(1234, 700)
+    assert cell.data() == "…"
+    inspector.grid.scrollTo(cell)
+    settled()
+    assert cell.data() == number_text(1234 * 1400 + 700)
+    assert model.index(1200, 700).data() == number_text(1200 * 1400 + 700)
+
+
+def test_large_tensors_lie_beside_each_other_when_that_is_asked_for(
+    large: WeightsWorkspace, settled: Settled, window: MainWindow
+) -> None:
+    inspector = large.inspector()
+    inspector.pin.click()
+    settings_operations.change(window.context, "statistics_limit", 1)
+    large.reveal("b.weight")
+    show(inspector, "pinned")
+    settled()
+    assert inspector.pinned.scan.text() == "Compute (16.8 MB)"
+    inspector.pinned.scan.click()
+    settled()
+    assert inspector.pinned.note.text() == "Largest difference 2"
+    assert inspector.pinned.scan.isHidden()

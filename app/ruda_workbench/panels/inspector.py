@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
@@ -26,9 +27,11 @@ from ruda.session import (
     JobFailure,
     PlaneChoice,
     PlanePage,
+    PlaneWindow,
     inspector_page,
     later,
     numpy_literal,
+    plane_size,
     reading_code,
     reason_text,
     shape_text,
@@ -120,6 +123,8 @@ class InspectorPanel(QWidget):
         self.heat.wanted.connect(self._choose_plane)
         self.hex.wanted.connect(self._ask_bytes)
         self.pinned.unpin_asked.connect(self._unpin)
+        self.pinned.scan_asked.connect(self._read_beside)
+        self._grid_model.wanted.connect(self._ask_window)
         column.addWidget(self._tab_pages, 1)
         self._pages.addWidget(missing)
 
@@ -222,19 +227,19 @@ class InspectorPanel(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.S)
         self._values_note = label(role="caption", wrap=True)
-        self._grid = QTableView()
-        self._grid.setObjectName("inspector.values")
-        self._grid.setAccessibleName(tr("Values"))
+        self.grid = QTableView()
+        self.grid.setObjectName("inspector.values")
+        self.grid.setAccessibleName(tr("Values"))
         self._grid_model = ValuesGridModel()
         self._grid_model.setParent(self)
-        self._grid.setModel(self._grid_model)
-        self._grid.setFont(mono_font(11))
-        self._grid.setShowGrid(False)
-        self._grid.setCornerButtonEnabled(False)
-        self._grid.setTabKeyNavigation(False)
+        self.grid.setModel(self._grid_model)
+        self.grid.setFont(mono_font(11))
+        self.grid.setShowGrid(False)
+        self.grid.setCornerButtonEnabled(False)
+        self.grid.setTabKeyNavigation(False)
         for header, size in (
-            (self._grid.verticalHeader(), 22),
-            (self._grid.horizontalHeader(), 78),
+            (self.grid.verticalHeader(), 22),
+            (self.grid.horizontalHeader(), 78),
         ):
             header.setFont(text_font(10))
             header.setHighlightSections(False)
@@ -242,7 +247,7 @@ class InspectorPanel(QWidget):
             header.setDefaultSectionSize(size)
             header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         column.addWidget(self._values_note)
-        column.addWidget(self._grid, 1)
+        column.addWidget(self.grid, 1)
         return page
 
     # Showing
@@ -379,12 +384,21 @@ class InspectorPanel(QWidget):
         self.heat.show_page(page, shape)
         self.norms.show_page(page)
         plane = None if page is None else page.plane
-        # A vector is read downwards.
-        self._grid_model.show_plane(plane.T if plane is not None and len(shape) < 2 else plane)
-        kept = page is None or plane is not None
-        note = problem or ("" if kept else tr("This plane is too large for the table."))
-        self._values_note.setText(note)
-        self._values_note.setVisible(bool(note))
+        if page is not None and plane is None:
+            self._grid_model.show_large(plane_size(shape, page.choice))
+        else:
+            # A vector is read downwards.
+            self._grid_model.show_plane(plane.T if plane is not None and len(shape) < 2 else plane)
+        self._note_values(problem)
+
+    def _note_values(self, text: str) -> None:
+        self._values_note.setText(text)
+        self._values_note.setVisible(bool(text))
+
+    def _show_window(self, window: PlaneWindow | None, problem: str) -> None:
+        if window is not None:
+            self._grid_model.add_window(window)
+        self._note_values(problem)
 
     # Gestures
 
@@ -419,6 +433,11 @@ class InspectorPanel(QWidget):
         snapshot = self._pairs[self._place][0]
         self._views.ask_plane(snapshot, choice, self._draw_plane)
 
+    def _ask_window(self, row: int, column: int) -> None:
+        if self._pairs:
+            snapshot = self._pairs[self._place][0]
+            self._views.ask_window(snapshot, self.heat.choice, (row, column), self._show_window)
+
     def _ask_bytes(self, start: int) -> None:
         self._views.ask_bytes(self._pairs[self._place][0], start, self.hex.show_page)
 
@@ -433,6 +452,9 @@ class InspectorPanel(QWidget):
     def _lay_beside(self) -> None:
         limit = self._context.storage.settings.statistics_limit * 1_000_000
         self._views.lay_beside(self._pairs[self._place][0], self.pinned, limit)
+
+    def _read_beside(self) -> None:
+        self._views.lay_beside(self._pairs[self._place][0], self.pinned, sys.maxsize)
 
     def _copy_menu(self) -> QMenu:
         menu = QMenu(self)

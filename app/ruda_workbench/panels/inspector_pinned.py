@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from ruda.session import CompareValues, tr
@@ -16,6 +16,8 @@ class PinnedTab(QWidget):
     """Draws ``CompareValues``; ``unpin_asked`` when nothing is to be pinned any more."""
 
     unpin_asked = Signal()
+    scan_asked = Signal()
+    """Large tensors are to be read all the same."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,6 +27,9 @@ class PinnedTab(QWidget):
         self.note = label(role="dim", wrap=True)
         self.note.setObjectName("inspector.pinned.note")
         column.addWidget(self.note)
+        self.scan = push_button("", "inspector.pinned.scan")
+        self.scan.clicked.connect(self.scan_asked)
+        column.addWidget(self.scan, 0, Qt.AlignmentFlag.AlignLeft)
         self.captions = [label(role="caption", wrap=True) for _ in range(3)]
         self.maps = [HeatMap(most_height=150) for _ in range(3)]
         for caption, heat in zip(self.captions, self.maps, strict=True):
@@ -36,8 +41,11 @@ class PinnedTab(QWidget):
         column.addStretch(1)
         self.show_note(tr("Pin a tensor to lay others beside it."))
 
-    def show_note(self, text: str, *, pinned: bool = False) -> None:
-        """Say why there is nothing to see."""
+    def show_note(self, text: str, *, pinned: bool = False, offer: str = "") -> None:
+        """Say why there is nothing to see; ``offer`` is the text of a button that reads it."""
+        self.scan.setText(offer)
+        self.scan.setAccessibleName(offer)
+        self.scan.setVisible(bool(offer))
         self.note.setText(text)
         self.note.setVisible(bool(text))
         self.unpin.setVisible(pinned)

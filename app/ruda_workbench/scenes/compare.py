@@ -19,12 +19,13 @@ def _two_files(scene: Scene) -> CompareWorkspace:
         f"layers.{n}.{part}": (24, 24) for n in range(6) for part in ("query", "key")
     }
     shapes |= {f"layers.{n}.norm.weight": (24,) for n in range(6)}
-    shapes |= {"embed.weight": (60, 24), "head.weight": (10, 24)}
+    shapes |= {"embed.weight": (60, 24), "head.weight": (10, 24), "stem.weight": (12, 4, 7, 7)}
     before = {key: rng.standard_normal(shape).astype(np.float32) for key, shape in shapes.items()}
     after = {f"module.{key}": value.copy() for key, value in before.items()}
     for key, value in after.items():
         if ".query" in key:
             value[3:9, 4:12] += rng.standard_normal((6, 8)).astype(np.float32) * 0.2
+    after["module.stem.weight"][5, 2, 1:4, 2:6] += 0.5
     after["module.embed.weight"] = after["module.embed.weight"][:48]
     after["module.head.bias"] = np.zeros(10, np.float32)
     del after["module.layers.5.key"]
@@ -59,8 +60,21 @@ def _compare_values(scene: Scene) -> None:
     compare.lines.reveal("layers.0.query")
 
 
+def _compare_planes(scene: Scene) -> None:
+    """Four axes: a plane of both sides, chosen by pickers and sliders."""
+    compare = _two_files(scene)
+    side = CompareSide(rules=(RuleDraft(r"^module\.", ""),))
+    compare.watch.ask_with(CompareOptions(only="stem|norm", right=side))
+    scene.settle()
+    compare.lines.reveal("stem.weight")
+    scene.settle()
+    compare.maps.axes.choose(2, 3, (5, 2, 0, 0))
+    scene.settle()
+
+
 SCREENS: dict[str, Callable[[Scene], None]] = {
     "compare-empty": _compare_empty,
     "compare": _compare,
     "compare-values": _compare_values,
+    "compare-planes": _compare_planes,
 }

@@ -85,7 +85,7 @@ def _missing(scene: Scene) -> None:
 
 def _no_order(scene: Scene) -> None:
     """Values without an order: booleans, and a scalar."""
-    _open(scene, {"mask": np.eye(12, dtype=bool), "scale": np.float32(0.07).reshape(())})
+    _open(scene, {"mask": np.eye(12, dtype=bool), "scale": np.array(0.07, np.float32)})
 
 
 def _open(scene: Scene, tensors: dict[str, np.ndarray]) -> None:

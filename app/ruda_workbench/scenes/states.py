@@ -147,7 +147,7 @@ def _tensors_none(scene: Scene) -> None:
 def _convert_losses(scene: Scene) -> None:
     """Values that overflow, that vanish, and that fit."""
     rng = np.random.default_rng(3)
-    tensors = {
+    tensors: dict[str, np.ndarray] = {
         "head.0.scale": np.array([1.0, 1e6, -1e6], np.float32),
         "head.1.scale": np.array([2.0, 3.0, 1e-9], np.float32),
         "router.weight": (rng.standard_normal((64, 64)) * 1e-9).astype(np.float32),

@@ -17,7 +17,7 @@ class ChipBar(QWidget):
         super().__init__()
         self._narrow = False
         self._switch, self._field = switch, field
-        column = QVBoxLayout(self)
+        self._column = column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.S)
         self._upper, self._lower = QHBoxLayout(), QHBoxLayout()
@@ -61,4 +61,4 @@ class ChipBar(QWidget):
         if not self._narrow:
             rest = self._switch.minimumSizeHint().width() + self._field.minimumSizeHint().width()
             least.setWidth(max(0, least.width() - rest - Space.M))
-        return QSize(least.width(), self.layout().minimumSize().height())
+        return QSize(least.width(), self._column.minimumSize().height())

@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from ruda.session.pages.metadata import MetadataLine, metadata_lines
     from ruda.session.pages.model_fits import ModelFit, model_fits
     from ruda.session.pages.norms import NormBar, NormsView, norms_view
+    from ruda.session.pages.plane_window import PlaneWindow, plane_size, plane_window
     from ruda.session.pages.planes import OTHERS, PlaneChoice, PlanePage, plane_page
     from ruda.session.pages.query import Query, QueryProblem
     from ruda.session.pages.reasons import banner_text, difference_text, reason_text
@@ -263,6 +264,7 @@ __all__ = [
     "PRESET_TITLES",
     "PlaneChoice",
     "PlanePage",
+    "PlaneWindow",
     "Prediction",
     "PresetOffer",
     "Query",
@@ -372,6 +374,8 @@ __all__ = [
     "parts_of",
     "plan_saving",
     "plane_page",
+    "plane_size",
+    "plane_window",
     "preset_offers",
     "rate_text",
     "read_catalogue",

@@ -160,6 +160,11 @@ HOMES: Mapping[str, tuple[str, ...]] = {
         "PlanePage",
         "plane_page",
     ),
+    "pages.plane_window": (
+        "PlaneWindow",
+        "plane_size",
+        "plane_window",
+    ),
     "pages.query": (
         "Query",
         "QueryProblem",

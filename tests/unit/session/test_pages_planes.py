@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ruda.errors import DTypeError
+from ruda.progress import Monitor, Progress
 from ruda.session import (
     OTHERS,
     PlaneChoice,
@@ -18,6 +19,8 @@ from ruda.session import (
     norms_view,
     numpy_literal,
     plane_page,
+    plane_size,
+    plane_window,
     reading_code,
     values_page,
 )
@@ -171,3 +174,57 @@ def test_python_that_reads_a_tensor(tmp_path) -> None:
     code = reading_code(tmp_path / "it's.pt", 'a"b', top_level_key="model")
     compile(code, "copied", "exec")
     assert "top_level_key='model'" in code
+
+
+WINDOWS = [
+    pytest.param((700,), PlaneChoice.of((700,)), id="vector"),
+    pytest.param((300, 130), PlaneChoice.of((300, 130)), id="matrix"),
+    pytest.param((300, 5, 30), PlaneChoice.of((300, 5, 30)), id="all others across"),
+    pytest.param((3, 300, 130), PlaneChoice(1, 2, (2, 0, 0)), id="inner axes"),
+    pytest.param((130, 3, 300), PlaneChoice(2, 0, (0, 1, 0)), id="turned"),
+    pytest.param((), PlaneChoice.of(()), id="scalar"),
+]
+
+
+@pytest.mark.parametrize(("shape", "choice"), WINDOWS)
+def test_windows_lie_beside_each_other_as_the_plane(
+    shape: tuple[int, ...], choice: PlaneChoice
+) -> None:
+    values = made(shape, odd=2)
+    snapshot = TensorSnapshot.from_array("w", values)
+    plane = plane_page(snapshot, choice).plane
+    assert plane is not None
+    expected = plane.T if len(shape) < 2 else plane
+    assert plane_size(shape, choice) == expected.shape
+    found = np.zeros_like(expected)
+    for row in range(0, expected.shape[0], 256):
+        for column in range(0, expected.shape[1], 64):
+            window = plane_window(snapshot, choice, row, column)
+            rows, columns = window.values.shape
+            found[row : row + rows, column : column + columns] = window.values
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_window_of_a_tensor_of_several_runs_reads_no_further_than_it_has_to() -> None:
+    values = np.arange(3 * BLOCK_ELEMENTS, dtype=np.float32).reshape(3, -1)
+    snapshot = TensorSnapshot.from_array("w", values)
+    seen: list[int] = []
+
+    class Watch(Monitor):
+        def report(self, progress: Progress) -> None:
+            seen.append(progress.done)
+
+    window = plane_window(snapshot, PlaneChoice.of(values.shape), 1, 70, monitor=Watch())
+    assert (window.row, window.column) == (0, 64)
+    np.testing.assert_array_equal(window.values, values[:, 64:128])
+    first = plane_window(
+        TensorSnapshot.from_array("w", values.reshape(-1)), PlaneChoice.of((values.size,)), 5, 0
+    )
+    np.testing.assert_array_equal(first.values[:, 0], values.reshape(-1)[:256])
+    assert seen[-1] == values.size
+
+
+def test_a_cell_outside_of_the_plane_is_refused() -> None:
+    snapshot = TensorSnapshot.from_array("w", np.zeros((2, 3), np.float32))
+    with pytest.raises(ValueError, match=r"a plane of 2 x 3 has no cell \(2, 0\)"):
+        plane_window(snapshot, PlaneChoice.of((2, 3)), 2, 0)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ruda.errors import DTypeError, ShapeError
-from ruda.progress import SILENT, Monitor
+from ruda.progress import SILENT, Monitor, Progress
 from ruda.session.language import tr
-from ruda.session.pages.inspector import ValuesPage, values_page
-from ruda.session.pages.planes import OTHERS, PlaneChoice
+from ruda.session.pages.inspector import ValuesPage
+from ruda.session.pages.planes import PlaneChoice, PlaneWork, seen_as
 from ruda.session.wording import number_text
-from ruda.store import dequantize
+from ruda.store import blocks, dequantize
 from ruda.tensor import DType, Kind
 
 if TYPE_CHECKING:
@@ -50,20 +50,29 @@ def compare_values(
 ) -> CompareValues:
     """Read both tensors and make the heat maps of a plane of them, and of ``right - left``.
 
+    Both are read in runs side by side; neither is in memory whole.
+
     Without a choice axis 0 lies down and all others across. Raises ValueError for axes that the
     tensors do not have, ShapeError for two shapes, DTypeError for values without an order or a
     number, the StoreError of the files, Cancelled.
     """
-    if left.shape != right.shape:
-        raise ShapeError(f"{left.key}: shapes {list(left.shape)} and {list(right.shape)} differ")
-    chosen = PlaneChoice.of(tuple(left.shape)) if choice is None else choice
-    read = (_numbers(side, monitor) for side in (left, right))
-    (a, kind_a), (b, kind_b) = ((_plane(values, chosen), kind) for values, kind in read)
-    first = values_page(a, kind_a, monitor=monitor)
-    second = values_page(b, kind_b, monitor=monitor)
-    delta, unpaired = _difference(a, b, monitor)
-    third = values_page(delta, DType.F64, monitor=monitor)
-    if unpaired:
+    shape = tuple(left.shape)
+    if shape != tuple(right.shape):
+        raise ShapeError(f"{left.key}: shapes {list(shape)} and {list(right.shape)} differ")
+    chosen = PlaneChoice.of(shape) if choice is None else choice
+    sides = [_numbers(side) for side in (left, right)]
+    seen = seen_as(shape, chosen)
+    kinds = (*(side.dtype.carrier for side in sides), np.dtype(np.float64))
+    works = [PlaneWork(seen, chosen, kind) for kind in kinds]
+    done = 0
+    for one, two in zip(blocks(sides[0], _BLOCK), blocks(sides[1], _BLOCK), strict=True):
+        monitor.check()
+        for work, run in zip(works, (one, two, _difference(one, two)), strict=True):
+            work.take(run, done)
+        done += one.size
+        monitor.report(Progress(done, left.numel, "values"))
+    first, second, third = (work.page(shape).values for work in works)
+    if third.nonfinite.any():
         worst = tr("differ where one side is not finite")
     else:
         worst = tr("largest difference {value}", value=number_text(third.absmax))
@@ -78,46 +87,23 @@ def compare_values(
     )
 
 
-def _plane(values: Array, choice: PlaneChoice) -> Array:
-    """The plane of a tensor, of shape (down, across): a view; the tensor where all is shown."""
-    if choice.columns == OTHERS or values.ndim < 2:
-        return values
-    down, across = choice.rows, choice.columns
-    if len({down, across} & set(range(values.ndim))) != 2:
-        raise ValueError(f"a plane needs two axes of {list(values.shape)}, got {choice}")
-    place = tuple(
-        slice(None) if axis in (down, across) else choice.fixed[axis] for axis in range(values.ndim)
-    )
-    found: Array = values[place]
-    return found if down < across else found.T
-
-
-def _numbers(snapshot: TensorSnapshot, monitor: Monitor) -> tuple[Array, DType]:
-    monitor.check()
+def _numbers(snapshot: TensorSnapshot) -> TensorSnapshot:
+    """The tensor with plain numbers, which may be those that its bits stand for."""
     if snapshot.dtype.kind is Kind.QUANTIZED and snapshot.dtype is not DType.QFLOAT:
         snapshot = dequantize(snapshot)
     if snapshot.dtype.is_raw or not snapshot.dtype.is_ordered:
         raise DTypeError(f"{snapshot.key}: {snapshot.dtype_label} has no values that can be drawn")
-    return snapshot.read(), snapshot.dtype
+    return snapshot
 
 
-def _difference(a: Array, b: Array, monitor: Monitor) -> tuple[Array, int]:
-    """``b - a`` in f64, NaN where it has no number, and how many such places there are."""
-    flat_a, flat_b = a.reshape(-1), b.reshape(-1)
-    out = np.empty(flat_a.size, dtype=np.float64)
-    unpaired = 0
+def _difference(one: Array, two: Array) -> Array:
+    """``two - one`` of two runs in f64; NaN where it has no number."""
     # 64-bit integers have more digits than f64: two that differ must not look equal.
-    wide = any(x.dtype.kind in "iu" and x.dtype.itemsize == 8 for x in (a, b))
+    wide = any(x.dtype.kind in "iu" and x.dtype.itemsize == 8 for x in (one, two))
     work: Any = np.longdouble if wide else np.float64
-    for start in range(0, flat_a.size, _BLOCK):
-        monitor.check()
-        one: Array = flat_a[start : start + _BLOCK].astype(work)
-        two: Array = flat_b[start : start + _BLOCK].astype(work)
-        same = (one == two) | (np.isnan(one) & np.isnan(two))
-        with np.errstate(invalid="ignore", over="ignore"):
-            delta = np.where(same, 0.0, two - one)
-        bad = ~np.isfinite(delta)
-        delta[bad] = np.nan
-        unpaired += int(bad.sum())
-        out[start : start + _BLOCK] = delta
-    return out.reshape(a.shape), unpaired
+    a, b = one.astype(work), two.astype(work)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    with np.errstate(invalid="ignore", over="ignore"):
+        delta = np.where(same, 0.0, b - a).astype(np.float64)
+    found: Array = np.where(np.isfinite(delta), delta, np.nan)
+    return found

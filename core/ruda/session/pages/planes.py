@@ -77,7 +77,7 @@ def plane_page(
         raise DTypeError(f"{snapshot.dtype} has no values that a heat map could show")
     shape = tuple(snapshot.shape)
     chosen = PlaneChoice.of(shape) if choice is None else choice
-    work = _Work(_seen_as(shape, chosen), chosen, snapshot.dtype.carrier)
+    work = PlaneWork(seen_as(shape, chosen), chosen, snapshot.dtype.carrier)
     done = 0
     for piece in blocks(snapshot):
         monitor.check()
@@ -87,7 +87,7 @@ def plane_page(
     return work.page(shape)
 
 
-def _seen_as(shape: tuple[int, ...], choice: PlaneChoice) -> tuple[int, ...]:
+def seen_as(shape: tuple[int, ...], choice: PlaneChoice) -> tuple[int, ...]:
     """The shape with axes that lie across together as one; a vector lies across, in one row."""
     if choice.columns == OTHERS:
         if choice.rows != 0:
@@ -100,8 +100,12 @@ def _seen_as(shape: tuple[int, ...], choice: PlaneChoice) -> tuple[int, ...]:
     return shape
 
 
-class _Work:
-    """Takes the runs of a tensor in order. ``last`` is its innermost axis."""
+class PlaneWork:
+    """Takes the runs of a tensor in order and makes its page.
+
+    ``shape`` is that of ``seen_as``, ``carrier`` the dtype that a plane is kept in. ``last`` is
+    its innermost axis.
+    """
 
     def __init__(self, shape: tuple[int, ...], choice: PlaneChoice, carrier: np.dtype[Any]) -> None:
         self._shape = shape
