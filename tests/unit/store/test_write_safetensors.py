@@ -12,6 +12,7 @@ from safetensors.numpy import save_file as official_save_file
 
 from ruda.nn import ParamId
 from ruda.store import save
+from ruda.store.formats import _write_safetensors
 from ruda.store.formats._write_safetensors import _ORDER
 from ruda.store.formats.safetensors import SafetensorsFormat
 from ruda.store.index import TensorIndex
@@ -192,3 +193,19 @@ def test_what_is_lost_is_a_warning():
     ]
     assert not any(p.blocking for p in layout.problems)
     assert header_of(to_bytes(layout))["two"]["dtype"] == "F32"
+
+
+@pytest.mark.parametrize("metadata", [{}, {"format": "pt"}], ids=["plain", "metadata"])
+@pytest.mark.parametrize("count", range(6))
+def test_a_header_is_the_same_in_pieces(monkeypatch, metadata, count):
+    index = TensorIndex.of(
+        [TensorSnapshot.from_array(f"k{n}é", np.zeros((n, 2), "f4")) for n in range(count)],
+        format="safetensors",
+    )
+    whole = _write_safetensors.SafetensorsEncoder().lay_out(index, metadata).header
+    monkeypatch.setattr(_write_safetensors, "_PIECE", 2)
+    assert _write_safetensors.SafetensorsEncoder().lay_out(index, metadata).header == whole
+    told = json.loads(whole[8:])
+    assert len(whole) % 8 == 0
+    assert int.from_bytes(whole[:8], "little") == len(whole) - 8
+    assert len(told) == count + bool(metadata)
