@@ -64,6 +64,8 @@ class CompareHead(QWidget):
         )
         for picker in self.sides:
             picker.setFont(text_font(Type.TITLE, bold=True))
+            # Names may be long: they are shortened before the buttons are pushed out.
+            picker.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.sides[0].picked.connect(self._left_picked)
         self.sides[1].picked.connect(self._right_picked)
         swap = icon_button("swap", tr("Let the sides change places"), "compare.swap")

@@ -185,7 +185,7 @@ class CompareMapsPanel(QFrame):
         self._spots.setText(spots)
         self._spots.setVisible(bool(spots))
         self._area.setVisible(found is not None)
-        if found is not None and row.left is not None:
+        if found is not None and row.left is not None and len(row.left.shape) > 2:
             self.axes.show_choice(found.choice, tuple(row.left.shape))
         else:
             self.axes.hide()

@@ -56,6 +56,7 @@ class AxisPicker(QWidget):
         if self._beside:
             row.addSpacing(Space.S)
             row.addLayout(self._slider_grid, 1)
+            self._slider_grid.setHorizontalSpacing(Space.S)
         else:
             row.addStretch(1)
             outer.addLayout(self._slider_grid)
@@ -119,7 +120,9 @@ class AxisPicker(QWidget):
         slider.valueChanged.connect(self._slid)
         self.sliders[axis] = slider
         self._slider_texts[axis] = label(role="dim", font=mono_font(11))
-        row, column = (0, 3 * place) if self._beside else (place, 0)
+        row, column = (0, 4 * place) if self._beside else (place, 0)
+        if column:
+            self._slider_grid.setColumnMinimumWidth(column - 1, Space.S)
         self._slider_grid.addWidget(label(str(axis), role="dim"), row, column)
         self._slider_grid.addWidget(slider, row, column + 1)
         self._slider_grid.addWidget(self._slider_texts[axis], row, column + 2)
