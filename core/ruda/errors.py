@@ -163,6 +163,10 @@ class FileAccessError(StoreError, OSError):
     """Raised when the operating system does not let a file be read."""
 
 
+class FileChangedError(FileAccessError):
+    """Raised when a file was written to after it was opened; its header is that of other bytes."""
+
+
 class MissingKeyError(StoreError, KeyError):
     """Raised when a key is not in an index; ``nearest`` is the closest key there is."""
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ruda.errors import FileAccessError, MissingExtraError, RudaError
+from ruda.errors import FileAccessError, FileChangedError, MissingExtraError, RudaError
 from ruda.store.uri import Uri
 
 _MARKS = (
@@ -78,7 +78,7 @@ class FsspecRemote:
         except Exception as error:
             raise failure(self._uri, error) from error
         if now != self._mark:
-            raise FileAccessError(_CHANGED, path=self._uri)
+            raise FileChangedError(_CHANGED, path=self._uri)
 
     def close(self) -> None:
         """Do nothing: fsspec shares its connections among all files."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ruda.errors import FileAccessError, MissingExtraError, TruncatedFileError
+from ruda.errors import FileAccessError, FileChangedError, MissingExtraError, TruncatedFileError
 from ruda.store.uri import Uri
 
 TIMEOUT_SECONDS = 30.0
@@ -79,7 +79,8 @@ class WebRemote:
                 )
             start, end, size = self._span(answer)
             if size != self.size or _mark(answer) != self._mark:
-                raise self._fault("the file changed on the server while it was open; open it again")
+                why = "the file changed on the server while it was open; open it again"
+                raise FileChangedError(why, path=self._uri)
             if (start, end) != (offset, offset + count):
                 raise self._fault(
                     f"the server was asked for bytes {offset} to {offset + count}, and sends "

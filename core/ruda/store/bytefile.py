@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ruda.errors import FileAccessError, StoreError, TruncatedFileError
+from ruda.errors import FileAccessError, FileChangedError, StoreError, TruncatedFileError
 from ruda.store._absent import absence
 from ruda.store._windows import extended
 from ruda.store.uri import Place
@@ -34,6 +34,8 @@ class ByteFile:
     path: Place
     note: str | None = None
     """What a person should know of how the file is read."""
+    _stamp: tuple[int, int] | None = None
+    """How the file was when it was opened; None for bytes that nobody else can write."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = path = Path(path)
@@ -45,7 +47,8 @@ class ByteFile:
                     path=self.path,
                 )
             self._file = open(place, "rb", buffering=0)  # noqa: SIM115 - closed by close()
-            self.size = os.fstat(self._file.fileno()).st_size
+            self._stamp = self._stamp_now()
+            self.size = self._stamp[1]
         except FileNotFoundError as error:
             raise FileAccessError(absence(path), path=path) from error
         except IsADirectoryError as error:
@@ -110,6 +113,7 @@ class ByteFile:
                     offset=offset + done,
                 )
             done += got
+        self.check_unchanged()
         with self._lock:
             self.bytes_read += count
 
@@ -138,6 +142,7 @@ class ByteFile:
             copied = os.copy_file_range(self._file.fileno(), handle, count, offset)
         except (OSError, ValueError):
             return 0
+        self.check_unchanged()
         with self._lock:
             self.bytes_read += copied
         return copied
@@ -149,16 +154,47 @@ class ByteFile:
         """Let go of what ``prefetch`` fetched."""
 
     def map_range(self, offset: int, count: int) -> memoryview:
-        """The same bytes as ``read_at`` without a copy where a map can be had; read-only."""
+        """The same bytes as ``read_at`` without a copy where a map can be had; read-only.
+
+        They are what the file holds whenever they are looked at: that it is still the one that was
+        opened is asked once, here.
+        """
         self._checked(offset, count)
         if count == 0:
             return memoryview(b"")
+        self.check_unchanged()
         mapped = self._ensure_map()
         if mapped is None:
             return memoryview(self.read_at(offset, count))
         with self._lock:
             self.bytes_read += count
         return memoryview(mapped)[offset : offset + count]
+
+    def check_unchanged(self) -> None:
+        """Raises FileChangedError if the file was written to since it was opened.
+
+        Asked after each read: a program that writes its checkpoint over the open one would give
+        new bytes under the old header. A file that took its place by a rename is another one, and
+        this one is read on.
+        """
+        if self._stamp is None:
+            return
+        try:
+            same = self._stamp_now() == self._stamp
+        except (OSError, ValueError) as error:
+            why = "the file was closed" if self.closed else error
+            raise FileAccessError(f"cannot be read: {why}", path=self.path) from error
+        if not same:
+            raise FileChangedError(
+                "was written to since it was opened, and its header may say nothing of the bytes "
+                "that are there now; open it again",
+                path=self.path,
+            )
+
+    def _stamp_now(self) -> tuple[int, int]:
+        """When the open file was written last, in nanoseconds, and its bytes."""
+        found = os.fstat(self._file.fileno())
+        return found.st_mtime_ns, found.st_size
 
     def _read_some(self, position: int, buffer: memoryview) -> int:
         if hasattr(os, "preadv"):
@@ -241,6 +277,10 @@ class FilePart(ByteFile):
 
     def close(self) -> None:
         """Do nothing: the other file is not this one's to close."""
+
+    def check_unchanged(self) -> None:
+        """As the other file does it."""
+        self._whole.check_unchanged()
 
     def copy_to(self, handle: int, offset: int, count: int) -> int:
         """As the other file does it."""

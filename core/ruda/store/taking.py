@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ruda.errors import DecisionError, FileAccessError, RudaError
+from ruda.errors import DecisionError, FileAccessError, FileChangedError, RudaError
 from ruda.progress import SILENT, Monitor
 from ruda.store._absent import absence
 from ruda.store.decisions import Take
@@ -43,7 +43,7 @@ class OtherFileSource:
     peak_bytes: int
 
     def read(self) -> Array:
-        """All values. Raises FileAccessError for a file that changed, and as ``open_store``."""
+        """All values. Raises FileChangedError for a file that changed, and as ``open_store``."""
         with closing(self._open()) as index:
             values = self._there(index).read()
             # A map ends with its file; what was read from one has to outlive it.
@@ -65,8 +65,8 @@ class OtherFileSource:
             raise self._changed()
         return found
 
-    def _changed(self) -> FileAccessError:
-        return FileAccessError(
+    def _changed(self) -> FileChangedError:
+        return FileChangedError(
             f"has changed since {self.key!r} was looked up in it", path=self.path
         )
 

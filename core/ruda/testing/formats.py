@@ -12,6 +12,7 @@ class TestMyFormat(FormatContract):
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +24,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ruda.errors import FileAccessError, FormatError, MissingKeyError, RudaError, TruncatedFileError
+from ruda.errors import (
+    FileAccessError,
+    FileChangedError,
+    FormatError,
+    MissingKeyError,
+    RudaError,
+    TruncatedFileError,
+)
 from ruda.progress import Cancelled, Progress
 from ruda.store import ByteFile, ModelFormat, TensorSnapshot, open_store
 from ruda.tensor import DType
@@ -218,8 +226,24 @@ class FormatContract:
         path = self.put(tmp_path, self.build({"w": array}))
         with self.model_format.open(path) as index:
             path.write_bytes(path.read_bytes()[:600])
-            with pytest.raises(TruncatedFileError, match=r"file\..*when it was opened"):
+            refused = (TruncatedFileError, FileChangedError)
+            with pytest.raises(refused, match=r"file\..*(when|since) it was opened"):
                 index["w"].read()
+
+    def test_a_file_written_over_while_it_is_open_gives_no_new_values(self, tmp_path: Path) -> None:
+        old = np.arange(5000, dtype="<f4")
+        path = self.put(tmp_path, self.build({"w": old}))
+        with self.model_format.open(path) as index:
+            path.write_bytes(self.build({"w": old + 5000}))
+            later = path.stat().st_mtime_ns + 1_000_000_000  # a clock may be coarse
+            os.utime(path, ns=(later, later))
+            for read in (index["w"].read, lambda: b"".join(map(bytes, index["w"].chunks(4096)))):
+                try:
+                    found = read()
+                except FileChangedError:
+                    continue
+                # A file that had to be unpacked is in memory since.
+                assert np.array_equal(np.frombuffer(found, "<f4"), old)
 
     @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
     @given(data=st.data())

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import tempfile
 import threading
 import warnings
 from pathlib import Path
@@ -10,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ruda.errors import FileAccessError, TruncatedFileError
-from ruda.store.bytefile import ByteFile, MemoryFile
+from ruda.errors import FileAccessError, FileChangedError, TruncatedFileError
+from ruda.store.bytefile import ByteFile, FilePart, MemoryFile
 
 RAW = bytes(range(256)) * 4
 
@@ -62,9 +63,63 @@ def test_a_range_outside_the_file_is_refused(path, offset, count, place):
 def test_a_file_that_shrinks_is_refused_where_it_ends(path):
     with ByteFile(path) as file:
         path.write_bytes(RAW[:100])
-        assert file.read_at(0, 100) == RAW[:100]
         with pytest.raises(TruncatedFileError, match=r"byte 100: the file ends here, but had 924"):
             file.read_at(0, 1024)
+
+
+def rewritten(path):
+    path.write_bytes(RAW[::-1])
+
+
+def longer(path):
+    with path.open("ab") as file:
+        file.write(b"more")
+
+
+def shorter(path):
+    os.truncate(path, 1000)
+
+
+def one_byte(path):
+    with path.open("r+b") as file:
+        file.write(b"!")
+
+
+WAYS = {
+    "read": lambda file: file.read_at(0, 10),
+    "stream": lambda file: list(file.stream(0, 100, 30)),
+    "map": lambda file: file.map_range(0, 10),
+    "a part": lambda file: FilePart(file, 10, 100).read_at(0, 5),
+    "copy": lambda file: copied(file),
+}
+
+
+def copied(file):
+    with tempfile.TemporaryFile(dir=Path(file.path).parent) as target:
+        if not file.copy_to(target.fileno(), 0, 100):
+            file.read_at(0, 100)  # where the system copies nothing, the range is read
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("write", [rewritten, longer, shorter, one_byte])
+def test_a_file_that_was_written_to_is_refused(path, write, way):
+    with ByteFile(path) as file:
+        WAYS[way](file)
+        write(path)
+        later = path.stat().st_mtime_ns + 1_000_000_000  # a clock may be coarse
+        os.utime(path, ns=(later, later))
+        with pytest.raises(
+            FileChangedError, match=r"file\.bin: was written to since it was opened"
+        ):
+            WAYS[way](file)
+
+
+def test_a_file_that_was_replaced_is_read_on(path):
+    """A save by rename makes another file; the open one is whole."""
+    with ByteFile(path) as file:
+        path.with_name("new").write_bytes(RAW[::-1])
+        path.with_name("new").replace(path)
+        assert file.read_at(0, 1024) == RAW
 
 
 def test_a_file_that_is_dropped_lets_go_without_a_warning(path):
