@@ -34,6 +34,7 @@ from ruda_workbench.guide import GuidePage, guide_pages, search
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.storage import Storage
 from ruda_workbench.tokens import HIGH_LIGHT, LIGHT
+from ruda_workbench.widgets.rule_row import MOVE_KEYS
 
 pytestmark = pytest.mark.gui
 
@@ -185,6 +186,7 @@ def test_keys_in_the_guide_are_those_of_the_actions(window: MainWindow, language
     import re
 
     keys = {key.strip() for a in window.book.records() for key in a.keys.split(";")}
+    keys |= {*MOVE_KEYS}
     text = next(page.text for page in guide_pages(language) if page.name == "keyboard")
     named = set(re.findall(r"`([^`]+)`", text))
     assert named - keys == set()

@@ -12,6 +12,9 @@ from ruda_workbench.tokens import Space, Type
 from ruda_workbench.widgets.buttons import Switch, icon_button
 from ruda_workbench.widgets.labels import ElidedLabel, label, set_role
 
+MOVE_KEYS = ("Ctrl+Shift+Up", "Ctrl+Shift+Down")
+"""Keys that move the rule in which the focus is."""
+
 
 class RuleRow(QWidget):
     """Edits one ``RuleDraft``; every gesture is told with the row's number from 0."""
@@ -73,7 +76,7 @@ class RuleRow(QWidget):
         up.clicked.connect(self._up)
         down.clicked.connect(self._down)
         remove.clicked.connect(self._removed)
-        for keys, move in (("Ctrl+Shift+Up", self._up), ("Ctrl+Shift+Down", self._down)):
+        for keys, move in zip(MOVE_KEYS, (self._up, self._down), strict=True):
             shortcut = QShortcut(QKeySequence(keys), self)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(move)
