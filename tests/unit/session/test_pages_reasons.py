@@ -9,6 +9,7 @@ import pytest
 
 from ruda.session import (
     banner_text,
+    diff_page,
     difference_text,
     reason_text,
     use_catalogue,
@@ -106,3 +107,20 @@ def test_differences_are_told_in_both_languages() -> None:
         "c": "Typ f32 und f64; 2 von 2 verschieden, 2 jenseits",
         "same": "",
     }
+
+
+def test_nothing_is_said_before_a_line_is_shown() -> None:
+    """A million rows cost what their painted lines cost."""
+    read: list[int] = []
+
+    def load() -> dict[str, str]:
+        read.append(1)
+        return SENTENCES
+
+    use_sentences(load)
+    report = diff(index(x=ones(1), y=ones(2)), TARGET)
+    page = diff_page(report)
+    assert len(page.lines) == 4
+    assert read == []
+    assert "von niemandem gewollt" in {line.what for line in page.lines}
+    assert read == [1]
