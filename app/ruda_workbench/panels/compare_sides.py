@@ -271,8 +271,8 @@ class CompareOptionsCard(QFrame):
 
 
 def _side_text(title: str, side: CompareSide) -> str:
-    view = dict(VIEWS)[side.view]
-    words = f"{title}: {tr(view).lower()}"
+    view = tr(dict(VIEWS)[side.view])
+    words = f"{title}: {view[:1].lower()}{view[1:]}"  # German nouns keep their capitals
     if not side.rules:
         return words
     if len(side.rules) == 1:
