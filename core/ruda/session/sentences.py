@@ -174,7 +174,8 @@ class Book:
             at = text.rfind(joint)
             rest = None if at < 0 else self._rest(text[at:], joint, LEAST)
             if rest is not None:
-                return text[:at] + rest, False
+                before = self.value(text[:at], kind)
+                return None if before is None else (before[0] + rest, False)
         return None if "; " in text or ", or " in text else (text, False)
 
     def _matched(self, text: str, least: int, *, opens: bool) -> str | None:

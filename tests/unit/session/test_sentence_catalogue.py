@@ -139,6 +139,10 @@ COMPOSED = {
     "{1} or {2}": "what is joined by ' or '",
     "{1}, or {2}": "what is joined by ', or '",
     "with": "a word in a place",
+    "the adapter {1}": "what a hint does",
+    "a cast to {1}": "what a hint does",
+    "stripping {1}": "what a hint does",
+    "adding {1}": "what a hint does",
     "the shape {1}": "'the {1} {2}' of a field called shape",
     "without": "a word in a place",
 }
@@ -337,6 +341,8 @@ def test_german_sentences_have_the_places_of_the_english(german: dict[str, str])
     assert twice == {}
     dropped = {en for en, de in german.items() if set(places(de)) != set(places(en))}
     assert dropped == {
+        # A file or a folder: German says neither.
+        "{1}: no dataset source recognises this {2}; known: {3}",
         # "belongs" and "belong", "is" and "are": German says both alike.
         "{1} {2} to no known kind of module: not adapted",
         "{1} {2} applied by your decision, {3} first, with values cut off, padded, or of another"
@@ -413,6 +419,11 @@ SAID = {
     "nothing was loaded: Shape mismatch for 'b': expected [2], found [3] (and 3 more)": (
         "nichts wurde geladen: Form passt nicht bei 'b': erwartet wurde [2], gefunden wurde [3] "
         "(und 3 weitere)"
+    ),
+    "nothing was loaded: Shape mismatch for 'b': expected [2], found [3] (and 3 more); the adapter "
+    "pytorch-to-ruda would match 6": (
+        "nichts wurde geladen: Form passt nicht bei 'b': erwartet wurde [2], gefunden wurde [3] "
+        "(und 3 weitere); der Adapter pytorch-to-ruda träfe 6"
     ),
     "digits, item 5: cannot be read: the file was closed": (
         "digits, Element 5: nicht lesbar: die Datei wurde geschlossen"
