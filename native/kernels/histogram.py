@@ -1,5 +1,6 @@
 # pythran export histogram_f32(float32[], float, float, float, uint32[], int64[:,:] order(C))
-"""Counts of float32 values in bins of equal width."""
+# pythran export histogram_f64(float64[], float, float, float, uint32[], int64[:,:] order(C))
+"""Counts of values in bins of equal width."""
 
 import numpy as np
 
@@ -16,7 +17,7 @@ def _find_places(values, low, high, scale, outside, places):
         places[i] = np.uint32(np.int32(place))
 
 
-def histogram_f32(values, low, high, scale, places, out):
+def _count(values, low, high, scale, places, out):
     n = values.shape[0]
     _find_places(values, low, high, scale, float(out.shape[1] - 1), places)
     whole = n - n % 4
@@ -29,3 +30,11 @@ def histogram_f32(values, low, high, scale, places, out):
         out[3, places[i + 3]] += 1
     for i in range(whole, n):
         out[0, places[i]] += 1
+
+
+def histogram_f32(values, low, high, scale, places, out):
+    _count(values, low, high, scale, places, out)
+
+
+def histogram_f64(values, low, high, scale, places, out):
+    _count(values, low, high, scale, places, out)

@@ -1,5 +1,6 @@
 # pythran export moments_f32(int32[], float32[])
-"""Extremes, sums and counts of float32 in one pass.
+# pythran export moments_f64(float64[])
+"""Extremes, sums and counts of floats in one pass.
 
 A key is the word with the magnitude of negative numbers flipped: int32 that order like the values,
 because the compiler vectorises minimum and maximum of integers but not those of floats.
@@ -93,4 +94,67 @@ def moments_f32(words, values):
             neg_infs += found[6]
         total += block_total
         squares += block_squares
+    return low, high, total, squares, zeros, nans, pos_infs, neg_infs
+
+
+def _not_finite(values):
+    """NaN if a value is NaN or infinite, else 0."""
+    total = 0.0
+    # omp simd reduction(+:total)
+    for i in range(values.shape[0]):
+        total += values[i] - values[i]
+    return total
+
+
+def _extremes(values):
+    low = np.inf
+    high = -np.inf
+    # omp simd reduction(min:low) reduction(max:high)
+    for i in range(values.shape[0]):
+        low = values[i] if values[i] < low else low
+        high = values[i] if values[i] > high else high
+    return low, high
+
+
+def _zeros(values):
+    zeros = 0
+    for i in range(values.shape[0]):
+        zeros += values[i] == 0.0
+    return zeros
+
+
+def moments_f64(values):
+    low = np.inf
+    high = -np.inf
+    total = 0.0
+    squares = 0.0
+    zeros = 0
+    nans = 0
+    pos_infs = 0
+    neg_infs = 0
+    n = values.shape[0]
+    for at in range(0, n, BLOCK):
+        part = values[at : min(at + BLOCK, n)]
+        zeros += _zeros(part)
+        if _not_finite(part) == 0.0:
+            block_low, block_high = _extremes(part)
+            block_total, block_squares = _sums(part)
+            low = min(low, block_low)
+            high = max(high, block_high)
+            total += block_total
+            squares += block_squares
+        else:
+            for i in range(part.shape[0]):
+                value = part[i]
+                if value != value:
+                    nans += 1
+                elif value - value == 0.0:
+                    low = min(low, value)
+                    high = max(high, value)
+                    total += value
+                    squares += value * value
+                elif value > 0.0:
+                    pos_infs += 1
+                else:
+                    neg_infs += 1
     return low, high, total, squares, zeros, nans, pos_infs, neg_infs

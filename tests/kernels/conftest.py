@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ruda._kernels import (
     activation,
     available_variants,
     batches,
+    cells,
     comparing,
+    convolution,
     float8,
+    indexing,
     layout,
     narrowing,
     order,
     quantize,
+    ranking,
+    resizing,
     rows,
     statistics,
     variants,
@@ -26,6 +35,11 @@ def variant(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """Name of the variant that serves behind the gate for this test."""
     modules = variants.load(request.param)
     monkeypatch.setattr(activation, "_activation", modules["activation"])
+    monkeypatch.setattr(cells, "_cells", modules["cells"])
+    monkeypatch.setattr(convolution, "_convolution", modules["convolution"])
+    monkeypatch.setattr(indexing, "_indexed", modules["indexed"])
+    monkeypatch.setattr(ranking, "_largest", modules["largest"])
+    monkeypatch.setattr(resizing, "_resize", modules["resize"])
     monkeypatch.setattr(comparing, "_difference", modules["difference"])
     monkeypatch.setattr(quantize, "_quantize", modules["quantize"])
     monkeypatch.setattr(batches, "_collate", modules["collate"])
@@ -38,3 +52,43 @@ def variant(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(layout, "_transpose", modules["transpose"])
     monkeypatch.setattr(order, "_shuffle", modules["shuffle"])
     return str(request.param)
+
+
+def _misaligned(array: NDArray) -> NDArray:
+    view = np.zeros(array.nbytes + 1, np.uint8)[1:].view(array.dtype).reshape(array.shape)
+    view[...] = array
+    return view
+
+
+def _read_only(array: NDArray) -> NDArray:
+    copy = array.copy()
+    copy.flags.writeable = False
+    return copy
+
+
+LAYOUTS: dict[str, Callable[[NDArray], NDArray]] = {
+    "foreign byte order": lambda a: a.astype(a.dtype.newbyteorder("S")),
+    "misaligned": _misaligned,
+    "read-only": _read_only,
+    "strided": lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
+    "negative stride": lambda a: a[::-1].copy()[::-1],
+    "column-major": np.asfortranarray,
+}
+
+
+@pytest.fixture(params=LAYOUTS)
+def lay(request: pytest.FixtureRequest) -> Callable[[NDArray], NDArray]:
+    """Gives an array with the same items in another layout."""
+    return LAYOUTS[request.param]
+
+
+@pytest.fixture(params=["foreign byte order", "misaligned", "read-only", "strided"])
+def bad_out(request: pytest.FixtureRequest) -> tuple[Callable[[NDArray], NDArray], str]:
+    """Gives an array that no kernel may write, and what the gate says of it."""
+    words = {
+        "foreign byte order": "in foreign byte order; expected native",
+        "misaligned": "pass an aligned array",
+        "read-only": "is read-only",
+        "strided": "expected a C-contiguous array",
+    }
+    return LAYOUTS[request.param], words[request.param]

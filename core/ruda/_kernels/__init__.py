@@ -21,8 +21,11 @@ from ruda._kernels.activation import (
     silu_times,
 )
 from ruda._kernels.batches import collate_images, pad_rows
+from ruda._kernels.cells import gru_step, lstm_step
 from ruda._kernels.comparing import Difference, difference
+from ruda._kernels.convolution import unfold, winograd_planes, winograd_tiles
 from ruda._kernels.float8 import narrow_e4m3, narrow_e5m2, widen_e4m3, widen_e5m2
+from ruda._kernels.indexing import add_slices, can_add, gather_items, scatter_add
 from ruda._kernels.layout import transpose
 from ruda._kernels.narrowing import (
     NarrowCounts,
@@ -39,6 +42,8 @@ from ruda._kernels.quantize import (
     unpack_q4_0,
     unpack_q8_0,
 )
+from ruda._kernels.ranking import largest_places
+from ruda._kernels.resizing import resize_linear, resize_nearest
 from ruda._kernels.rows import add_layer_norm, layer_norm, log_softmax, rms_norm, softmax
 from ruda._kernels.statistics import Moments, histogram, moments
 from ruda._kernels.threads import aside, set_thread_count, thread_count
@@ -56,23 +61,29 @@ __all__ = [
     "Moments",
     "NarrowCounts",
     "add_layer_norm",
+    "add_slices",
     "aside",
     "available_variants",
     "average_pool",
     "bias_gelu",
     "bias_relu",
+    "can_add",
     "collate_images",
     "depthwise_3x3",
     "dequantize_int8",
     "describe",
     "difference",
     "erf",
+    "gather_items",
     "gelu",
     "gelu_tanh",
+    "gru_step",
     "histogram",
     "largest_in_rows",
+    "largest_places",
     "layer_norm",
     "log_softmax",
+    "lstm_step",
     "max_pool",
     "moments",
     "narrow_bf16",
@@ -81,9 +92,12 @@ __all__ = [
     "narrow_f16",
     "pad_rows",
     "quantize_int8",
+    "resize_linear",
+    "resize_nearest",
     "rms_norm",
     "rotate_pairs",
     "scale_channels",
+    "scatter_add",
     "set_thread_count",
     "shuffle_order",
     "silu",
@@ -91,6 +105,7 @@ __all__ = [
     "softmax",
     "thread_count",
     "transpose",
+    "unfold",
     "unpack_q4_0",
     "unpack_q8_0",
     "variant",
@@ -98,4 +113,6 @@ __all__ = [
     "widen_e4m3",
     "widen_e5m2",
     "widen_f16",
+    "winograd_planes",
+    "winograd_tiles",
 ]

@@ -107,6 +107,23 @@ def moments_f32(words: Array, values: Array) -> tuple[int, int, float, float, in
     return low, high, total, squares, zeros, nans, pos_infs, beyond - nans - pos_infs
 
 
+def moments_f64(values: Array) -> tuple[float, float, float, float, int, int, int, int]:
+    """Least and largest finite value, sum, sum of squares, and counts, in order."""
+    zeros = values.size - int(np.count_nonzero(values))
+    finite = np.isfinite(values)
+    nans = pos_infs = beyond = 0
+    if not finite.all():
+        beyond = values.size - int(np.count_nonzero(finite))
+        nans = int(np.count_nonzero(np.isnan(values)))
+        pos_infs = int(np.count_nonzero(values == np.inf))
+        values = values[finite]
+    low = float(values.min(initial=np.inf))
+    high = float(values.max(initial=-np.inf))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        total, squares = float(values.sum()), float(np.square(values).sum())
+    return low, high, total, squares, zeros, nans, pos_infs, beyond - nans - pos_infs
+
+
 def histogram_f32(
     values: Array, low: float, high: float, scale: float, places: Array, out: Array
 ) -> None:
@@ -119,6 +136,9 @@ def histogram_f32(
     bins = out.shape[1] - 1
     index = np.minimum(((doubles - low) * scale).astype(np.int64), bins - 1)
     out[0, :bins] += np.bincount(index, minlength=bins)
+
+
+histogram_f64 = histogram_f32
 
 
 def transpose(words: Array, out: Array, first: int, last: int) -> None:

@@ -70,6 +70,21 @@ def take_out(
     return array
 
 
+def take_written(
+    array: object,
+    name: str,
+    shape: tuple[int, ...],
+    allowed: tuple[np.dtype[Any], ...],
+    *inputs: Array,
+) -> Array:
+    """An array that is read and written, after the checks of ``take_out`` under its own name."""
+    found = take_array(array, name, allowed)
+    try:
+        return take_out(found, shape, allowed, *inputs)
+    except (DTypeError, LayoutError, ShapeError) as error:
+        raise type(error)(str(error).replace("out ", f"{name} ", 1)) from None
+
+
 def _may_share(array: Array, given: Array) -> bool:
     if array is not given and array.flags.owndata and given.flags.owndata:
         return False  # each has memory of its own; this is quicker than comparing bounds

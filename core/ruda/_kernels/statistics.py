@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import ml_dtypes
 import numpy as np
@@ -83,8 +83,12 @@ def moments(values: Array) -> Moments:
     """
     given = _take_numbers(values)
     source = take_flat(given)
-    if given.dtype.newbyteorder("=") == F32:
-        parts = in_pieces(lambda cut: _of_f32(take_plain(source[cut])), source.size, item_bytes=4)
+    kind = given.dtype.newbyteorder("=")
+    if kind in (F32, F64):
+        whole = _of_f32 if kind == F32 else _of_f64
+        parts = in_pieces(
+            lambda cut: whole(take_plain(source[cut])), source.size, item_bytes=kind.itemsize
+        )
     else:
         parts = in_pieces(
             lambda cut: _in_blocks(source[cut]), source.size, item_bytes=given.dtype.itemsize
@@ -147,16 +151,12 @@ def _as_f32(block: Array, room: Array) -> Array | None:
 
 
 def _in_blocks(flat: Array) -> Moments:
-    total, room = Moments(), np.empty(_BLOCK, F32)
+    found = []
+    room = np.empty(min(_BLOCK, flat.size), F64 if flat.dtype.kind in "iub" else F32)
     for block in _blocks(flat):
         single = _as_f32(block, room)
-        if single is not None:
-            total += _of_f32(single)
-        elif block.dtype.kind == "f":
-            total += _of_f64(block)
-        else:
-            total += _of_integers(block)
-    return total
+        found.append(_of_integers(block, room) if single is None else _of_f32(single))
+    return sum(found[1:], found[0])
 
 
 def _of_f32(values: Array) -> Moments:
@@ -176,42 +176,23 @@ def _from_key(key: int) -> float:
     return float(np.int32(word).view(np.float32))
 
 
-def _of_f64(block: Array) -> Moments:
-    finite = np.isfinite(block)
-    good = block if finite.all() else block[finite]
-    if not good.size:
+def _of_f64(values: Array) -> Moments:
+    low, high, total, squares, zeros, nans, pos_infs, neg_infs = _moments.moments_f64(values)
+    if values.size == nans + pos_infs + neg_infs:
         low = high = math.nan
-    else:
-        low, high = float(good.min()), float(good.max())
-    with np.errstate(over="ignore", under="ignore"):
-        squares = float(np.square(good).sum())
-        total = float(good.sum())
-    return Moments(
-        count=block.size,
-        minimum=low,
-        maximum=high,
-        absmax=max(abs(low), abs(high)),
-        total=total,
-        total_squares=squares,
-        zeros=block.size - int(np.count_nonzero(block)),
-        nans=int(np.count_nonzero(np.isnan(block))),
-        pos_infs=int(np.count_nonzero(block == np.inf)),
-        neg_infs=int(np.count_nonzero(block == -np.inf)),
-    )
+    absmax = max(abs(low), abs(high))
+    return Moments(values.size, low, high, absmax, total, squares, zeros, nans, pos_infs, neg_infs)
 
 
-def _of_integers(block: Array) -> Moments:
-    low, high = int(block.min()), int(block.max())
-    doubles = block.astype(F64)
-    return Moments(
-        count=block.size,
-        minimum=low,
-        maximum=high,
-        absmax=max(abs(low), abs(high)),
-        total=float(doubles.sum()),
-        total_squares=float(np.square(doubles).sum()),
-        zeros=block.size - int(np.count_nonzero(block)),
-    )
+def _of_integers(block: Array, room: Array) -> Moments:
+    """float64 is exact up to 32 bits; beyond, the extremes are taken from the integers."""
+    doubles = room[: block.size]
+    doubles[...] = block
+    found = _of_f64(doubles)
+    wide = block.dtype.itemsize == 8
+    low = int(block.min() if wide else found.minimum)
+    high = int(block.max() if wide else found.maximum)
+    return replace(found, minimum=low, maximum=high, absmax=max(abs(low), abs(high)))
 
 
 def _count_block(
@@ -222,10 +203,14 @@ def _count_block(
     bins = tables.shape[1] - 1
     span = high - low
     scale = bins / span if span > 0 else math.inf
-    if single is not None and math.isfinite(scale) and math.isfinite(span):
+    plain = math.isfinite(scale) and math.isfinite(span)
+    if single is not None and plain:
         _histogram.histogram_f32(single, low, high, scale, places, tables)
         return
     doubles = (block if single is None else single).astype(F64)
+    if plain:
+        _histogram.histogram_f64(doubles, low, high, scale, places, tables)
+        return
     inside = doubles[(doubles >= low) & (doubles <= high)]
     # A range may be wider than float64 reaches, and its inverse too: halve it then, and divide.
     unit = 1.0 if math.isfinite(span) else 2.0

@@ -19,13 +19,18 @@ VARIABLE = "RUDA_KERNELS"
 COMPILED = ("v4", "v3", "base")
 SUBJECTS = (
     "activation",
+    "cells",
     "collate",
+    "convolution",
     "difference",
     "float8",
     "half",
     "histogram",
+    "indexed",
+    "largest",
     "moments",
     "quantize",
+    "resize",
     "rows",
     "shuffle",
     "spatial",
@@ -34,7 +39,9 @@ SUBJECTS = (
 """The kernel files: one extension module per subject and variant, such as ``half_v3``."""
 
 _TWINS = {
-    s: f"_numpy_{s}" for s in ("activation", "collate", "difference", "quantize", "rows", "spatial")
+    s: f"_numpy_{s}"
+    for s in SUBJECTS
+    if s not in ("float8", "half", "histogram", "moments", "shuffle", "transpose")
 }
 """Where the twins of a subject are, if not in ``_numpy``."""
 

@@ -1,0 +1,48 @@
+"""The largest few of each row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ruda._kernels._numpy_largest import falling
+from ruda._kernels.checks import Array, take_array, take_out, take_plain
+from ruda._kernels.narrowing import F32
+from ruda._kernels.variants import kernel
+from ruda.errors import SettingError, ShapeError
+
+_largest = kernel("largest")
+
+_I32 = np.dtype(np.int32)
+_BLOCK = 512
+_MOST = 256
+"""More than so many are sorted: keys that make room for another would take longer."""
+
+
+def largest_places(values: Array, count: int, out: Array | None = None) -> Array:
+    """Places of the ``count`` largest of each row in falling order: int64 (row, count).
+
+    ``values`` is (row, column), float32 or int32. NaN is larger than Inf; both zeros are equal,
+    and all NaN; of equal values the first comes first. Rows that rise, in which every value is
+    larger than those before, are sorted instead.
+    Raises DTypeError, ShapeError, LayoutError, and SettingError for a count that a row has not.
+    """
+    given = take_array(values, "values", (F32, _I32))
+    if given.ndim != 2:
+        raise ShapeError(f"values has shape {given.shape}; expected (row, column)")
+    if not 0 <= count <= given.shape[1]:
+        raise SettingError(f"count={count}: expected 0 to {given.shape[1]}, the columns of values")
+    result = take_out(out, (given.shape[0], count), (np.dtype(np.int64),), given)
+    if not result.size:
+        return result
+    rows = take_plain(given)
+    # Every key moves half of those kept, about count · log(columns / count) times.
+    patience = rows.shape[1] + 8 * count * count
+    best, done = np.empty(count, _I32), 0
+    if count <= _MOST and rows.dtype == F32:
+        room = np.empty(_BLOCK, _I32)
+        done = _largest.largest_f32(rows.view(_I32), rows, room, best, patience, result)
+    elif count <= _MOST:
+        done = _largest.largest_i32(rows, best, patience, result)
+    if done < len(rows):
+        result[done:] = falling(rows[done:], count)
+    return result
