@@ -10,12 +10,13 @@ import numpy as np
 
 from ruda import _kernels
 from ruda.errors import SettingError
+from ruda.nn import winograd
 from ruda.nn.init import DEFAULT, Fans, Initializer, derive_seed
 from ruda.nn.module import Module
 from ruda.nn.param import Param
 from ruda.nn.precision import working_input, working_values
 from ruda.nn.window import Padding, Pair, Window2d
-from ruda.tensor import HostDevice, Tensor
+from ruda.tensor import DType, HostDevice, Tensor, TensorData
 
 Array = np.ndarray[Any, Any]
 
@@ -30,6 +31,9 @@ Padding3d: TypeAlias = Literal["valid", "same"] | Triple
 
 COLUMN_BYTES = 1 << 20
 """Memory for unfolded windows: as much as stays in the second-level cache of a core."""
+
+_LONG_ROWS = 16
+"""Columns from which the kernel unfolds every other point faster than NumPy copies it."""
 
 _WIDEST = 1.25
 """How much wider than its output an input may be to be unfolded in whole images."""
@@ -62,6 +66,7 @@ class Conv2d(Module):
         rows, columns = self._window.kernel
         shape = (out_channels, in_channels // groups, rows, columns)
         self.weight, self.bias = conv_params(shape, groups, initializer, seed, bias=bias)
+        self._transformed: tuple[TensorData, Array] | None = None
 
     def forward(self, x: Tensor) -> Tensor:
         """Raises ShapeError and DTypeError naming the layer."""
@@ -78,8 +83,29 @@ class Conv2d(Module):
         given, weight, *bias = working_values(self, working_input(self, x), self.weight, self.bias)
         result = np.empty((x.shape[0], weight.shape[0], *size), given.dtype)
         with np.errstate(all="ignore"):  # NaN and Inf in weights or input are results, not news
-            _convolve(given, weight, bias[0] if bias else None, self._window, self._groups, result)
+            offset = bias[0] if bias else None
+            if winograd.suits(weight, self._window, self._groups, result):
+                filters = self._filters(weight)
+                rest = winograd.convolve(given, filters, offset, self._window, result)
+                for image in (slice(at, at + 1) for at in rest):
+                    _unfold_and_multiply(
+                        given[image], weight, offset, self._window, 1, result[image]
+                    )
+            else:
+                _convolve(given, weight, offset, self._window, self._groups, result)
         return Tensor(result)
+
+    def _filters(self, weight: Array) -> Array:
+        """The weights for ``winograd``; kept as long as the parameter is the same, if it is f32.
+
+        They are 16 / 9 as large. Halves are kept small instead, and transformed each time.
+        """
+        data, kept = self.weight.data(), self._transformed
+        if kept is not None and kept[0] is data:
+            return kept[1]
+        made = winograd.transformed(weight)
+        self._transformed = (data, made) if data.dtype is DType.F32 else None
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,13 +361,20 @@ def _triple(value: Triple, name: str, least: int) -> tuple[int, int, int]:
 def _convolve(
     x: Array, weight: Array, bias: Array | None, window: Window2d, groups: int, out: Array
 ) -> None:
-    """Fill ``out`` block by block; the unfolded windows of a block take about COLUMN_BYTES."""
+    """Fill ``out`` in the way that is fastest for these sizes."""
     if x.dtype == np.float32 and weight.shape == (groups, 1, 3, 3) and window.dilation == (1, 1):
         for image in range(len(x)):
             padded = window.pad(x[image : image + 1], 0.0)
             taps, found = weight[:, 0], out[image : image + 1]
             _kernels.depthwise_3x3(padded, taps, bias, stride=window.stride, out=found)
         return
+    _unfold_and_multiply(x, weight, bias, window, groups, out)
+
+
+def _unfold_and_multiply(
+    x: Array, weight: Array, bias: Array | None, window: Window2d, groups: int, out: Array
+) -> None:
+    """Fill ``out`` block by block; the unfolded windows of a block take about COLUMN_BYTES."""
     filters = weight.reshape(groups, weight.shape[0] // groups, -1)
     batch, channels, rows, columns = out.shape
     per_row = groups * filters.shape[2] * columns * x.itemsize
@@ -384,6 +417,11 @@ def _unfold(x: Array, window: Window2d, size: tuple[int, int]) -> tuple[Array, i
     pitch = width if whole else columns
     length = (rows - 1) * pitch + columns
     out = np.empty((channels, points, batch, length), x.dtype)
+    if x.dtype == np.float32 and window.stride[1] == 2 and columns >= _LONG_ROWS:
+        gaps = window.dilation
+        return _kernels.unfold(
+            x, window.kernel, size, stride=window.stride, dilation=gaps, out=out
+        ), pitch
     flat = x.reshape(batch, channels, -1)
     for point in range(points):
         row, column = divmod(point, window.kernel[1])

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ruda import _kernels
 from ruda.errors import SettingError
 from ruda.nn.init import Initializer, XavierNormal, derive_seed
 from ruda.nn.linear import Linear
@@ -203,6 +204,10 @@ class Lstm(_Recurrent):
 
     def _step(self, weights: _Weights, given: Array, carried: list[Array]) -> list[Array]:
         hidden, cell = carried
+        if _all_f32(given, hidden, cell):
+            cell = cell.copy()  # the kernel writes the new one there
+            product = hidden @ weights.hidden
+            return [_kernels.lstm_step(given, product, weights.hidden_bias, cell), cell]
         total = given + (hidden @ weights.hidden + weights.hidden_bias)
         split = 3 * self.d_hidden
         opened, new = _sigmoid(total[:, :split]), np.tanh(total[:, split:])
@@ -249,6 +254,8 @@ class Gru(_Recurrent):
     def _step(self, weights: _Weights, given: Array, carried: list[Array]) -> list[Array]:
         hidden, width = carried[0], self.d_hidden
         matrix, bias = weights.hidden, weights.hidden_bias
+        if self.reset_after and _all_f32(given, hidden):
+            return [_kernels.gru_step(given, hidden @ matrix, bias, hidden), *carried[1:]]
         opened = _sigmoid(
             given[:, : 2 * width] + (hidden @ matrix[:, : 2 * width] + bias[: 2 * width])
         )
@@ -379,6 +386,10 @@ def _settings(config: RnnConfig | LstmConfig | GruConfig) -> dict[str, Any]:
         "batch_first": config.batch_first,
         "initializer": config.initializer,
     }
+
+
+def _all_f32(*values: Array) -> bool:
+    return all(each.dtype == np.float32 for each in values)
 
 
 def _sigmoid(x: Array) -> Array:
