@@ -28,6 +28,12 @@ if TYPE_CHECKING:
         XavierNormal,
         derive_seed,
     )
+    from ruda.nn.interpolation import (
+        Interpolate1d,
+        Interpolate1dConfig,
+        Interpolate2d,
+        Interpolate2dConfig,
+    )
     from ruda.nn.linear import Linear, LinearConfig
     from ruda.nn.module import Module, ParamEntry
     from ruda.nn.norm import (
@@ -118,6 +124,10 @@ __all__ = [
     "Initializer",
     "InstanceNorm",
     "InstanceNormConfig",
+    "Interpolate1d",
+    "Interpolate1dConfig",
+    "Interpolate2d",
+    "Interpolate2dConfig",
     "KaimingUniform",
     "LayerNorm",
     "LayerNormConfig",
@@ -216,6 +226,12 @@ __getattr__, __dir__ = lazy_door(
             "Uniform",
             "XavierNormal",
             "derive_seed",
+        ),
+        "interpolation": (
+            "Interpolate1d",
+            "Interpolate1dConfig",
+            "Interpolate2d",
+            "Interpolate2dConfig",
         ),
         "linear": (
             "Linear",

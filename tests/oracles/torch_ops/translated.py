@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ruda.tensor.xp as xp
+from ruda import nn
 from ruda.tensor import DType, Tensor
 
 Twin = Callable[..., Any]
@@ -399,3 +400,28 @@ def mean_of(x: Any, dim: Any = None, keepdim: Any = False, **_: Any) -> Any:
     if isinstance(dim, bool):
         dim = None
     return x.mean(axes(x, dim), keepdims=keepdim)
+
+
+def interpolate(x: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
+                align_corners: Any = None, recompute_scale_factor: Any = None) -> Any:  # fmt: skip
+    modes = {"nearest": "nearest", "nearest-exact": "nearest_exact",
+             "linear": "linear", "bilinear": "linear"}  # fmt: skip
+    require(mode in modes, f"mode {mode}")
+    require(x.rank in (3, 4), "other than one or two axes")
+    require(not recompute_scale_factor, "recompute_scale_factor")
+    if x.rank == 3:
+        size = size[0] if isinstance(size, tuple | list) else size
+        scale_factor = scale_factor[0] if isinstance(scale_factor, tuple | list) else scale_factor
+    layer = nn.Interpolate1d if x.rank == 3 else nn.Interpolate2d
+    size = tuple(size) if isinstance(size, list) else size
+    scale = tuple(scale_factor) if isinstance(scale_factor, list) else scale_factor
+    return layer(
+        output_size=size, scale_factor=scale, mode=modes[mode], align_corners=bool(align_corners)
+    )(x)
+
+
+def upsample(mode: str, *, align_corners: bool) -> Twin:
+    def run(x: Any, size: Any = None, scale_factor: Any = None) -> Any:
+        return interpolate(x, size, scale_factor, mode, align_corners)
+
+    return run

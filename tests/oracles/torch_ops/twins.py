@@ -27,6 +27,7 @@ from torch_ops.translated import (
     fft,
     fftn,
     function,
+    interpolate,
     isclose,
     lifted,
     like,
@@ -62,6 +63,7 @@ from torch_ops.translated import (
     topk,
     unique,
     unlike,
+    upsample,
     where,
 )
 
@@ -313,4 +315,7 @@ TWINS: dict[str, Twin] = {
     **{f"fft.{name}2": fftn(f"{name}n", 2) for name in ("fft", "ifft", "rfft", "irfft")},
     "fft.fftshift": shift("fftshift"),
     "fft.ifftshift": shift("ifftshift"),
+    "nn.functional.interpolate": interpolate,
+    "nn.functional.upsample_bilinear": upsample("bilinear", align_corners=True),
+    "nn.functional.upsample_nearest": upsample("nearest", align_corners=False),
 }
