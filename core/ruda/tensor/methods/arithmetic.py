@@ -215,7 +215,7 @@ class Elementwise(Held):
         return self._new(elementwise.atanh(self._array))
 
     def erf(self) -> Self:
-        """Error function."""
+        """Error function; within 4 ulp in f32, and in f64."""
         return self._new(elementwise.erf(self._array))
 
     def erfc(self) -> Self:

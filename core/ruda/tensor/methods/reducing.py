@@ -132,13 +132,13 @@ class Ordering(Held):
     def topk(self, count: int, axis: int = -1) -> tuple[Self, Self]:
         """The ``count`` largest values of an axis in falling order, and their places as i64.
 
+        NaN is larger than Inf; of equal values the first comes first.
         Raises ShapeError where the axis has fewer.
         """
         one = normalise_axis("topk", self._array, axis)
         if not 0 <= count <= self._array.shape[one]:
             raise ShapeError(f"topk: axis {one} of shape {list(self._array.shape)} has no {count}")
-        places = ordering.argsort(self._array, one, descending=True)
-        places = places[(slice(None),) * one + (slice(0, count),)]
+        places = ordering.largest(self._array, count, one)
         return self._new(indexing.take_along(self._array, places, one)), self._new(places)
 
     def argtopk(self, count: int, axis: int = -1) -> Self:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ruda import _kernels
 from ruda.errors import DTypeError, OperationError
 from ruda.tensor.dtype import DType
 from ruda.tensor.operations import special
@@ -193,6 +194,8 @@ def _round(a: Array) -> Array:
 
 
 def _erf(a: Array) -> Array:
+    if a.dtype == np.float32:
+        return _kernels.erf(a)
     return special.erf(a.astype(np.float64)).astype(a.dtype)
 
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ruda import _kernels
 from ruda.errors import DTypeError, IndexRangeError, SettingError, ShapeError
 from ruda.tensor.dtype import DType
 from ruda.tensor.operations.operands import Array, Operand, dtype_of, normalise_axis, recast
@@ -83,7 +84,7 @@ def take_along(values: Array, indices: Array, axis: int) -> Array:
                 f"broadcast on axis {place}"
             )
     check_indices("take_along_axis", indices, values.shape[axis])
-    return np.take_along_axis(values, indices.astype(np.int64), axis=axis)
+    return _gathered(values, indices, axis)
 
 
 def check_indices(name: str, indices: Array, size: int) -> None:
@@ -116,6 +117,12 @@ def added(values: Array, parts: tuple[Part, ...], new: Array) -> Array:
     """A copy to whose elements of the index ``new`` is added; doubled indices add up."""
     fitted = _fitted("select_assign", values, new)
     made = values.copy()
+    axis, places = len(parts) - 1, parts[-1]
+    if isinstance(places, np.ndarray) and _kernels.can_add(made.dtype):
+        shape = (*made.shape[:axis], places.size, *made.shape[axis + 1 :])
+        if fitted.shape == shape and places.ndim == 1:
+            _kernels.add_slices(made, places, fitted, axis)
+            return made
     try:
         np.add.at(made, parts, fitted)  # type: ignore[arg-type]
     except ValueError as error:
@@ -128,7 +135,18 @@ def gather(values: Array, indices: Array, axis: int) -> Array:
     axis = normalise_axis("gather", values, axis)
     _check_inside("gather", values, indices, axis)
     check_indices("gather", indices, values.shape[axis])
-    return np.take_along_axis(_cut(values, indices, axis), indices.astype(np.int64), axis=axis)
+    return _gathered(_cut(values, indices, axis), indices, axis)
+
+
+def _gathered(values: Array, indices: Array, axis: int) -> Array:
+    """Indices that were checked; the kernel takes them where nothing needs to be copied first."""
+    if values.flags.c_contiguous and _same_but(values.shape, indices.shape, axis):
+        return _kernels.gather_items(values, indices, axis)
+    return np.take_along_axis(values, indices.astype(np.int64), axis=axis)
+
+
+def _same_but(first: tuple[int, ...], second: tuple[int, ...], axis: int) -> bool:
+    return first[:axis] == second[:axis] and first[axis + 1 :] == second[axis + 1 :]
 
 
 def scatter(values: Array, indices: Array, new: Array, axis: int, update: str) -> Array:
@@ -140,6 +158,11 @@ def scatter(values: Array, indices: Array, new: Array, axis: int, update: str) -
             f"scatter: values of shape {list(new.shape)} for indices of {list(indices.shape)}"
         )
     check_indices("scatter", indices, values.shape[axis])
+    alike = _same_but(values.shape, indices.shape, axis)
+    if update == "add" and alike and _kernels.can_add(values.dtype):
+        fitted, made = _fitted("scatter", values, new), values.copy()
+        _kernels.scatter_add(made, indices, fitted, axis)
+        return made
     places = list(np.ogrid[tuple(slice(0, size) for size in indices.shape)])
     places[axis] = indices.astype(np.int64)
     return _updated("scatter", values, tuple(places), new, update)

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ruda import _kernels
 from ruda.errors import ShapeError
 from ruda.tensor.layout import widened
 from ruda.tensor.operations.indexing import check_indices
@@ -28,6 +29,26 @@ def argsort(
     # Sorting the reversed axis and reversing the result keeps equal values in order.
     back = np.argsort(np.flip(seen, axis), axis=axis, kind=kind)
     return np.asarray(seen.shape[axis] - 1 - np.flip(back, axis)).astype(np.int64)
+
+
+_SHORT = (np.dtype(np.float32), np.dtype(np.int32))
+"""What the kernel ranks; narrower numbers are widened to one of them, which is exact."""
+
+
+def largest(values: Array, count: int, axis: int) -> Array:
+    """Places, as i64, of the largest on an axis in falling order; of equal ones the first first."""
+    require_real("topk", dtype_of(values))
+    seen = widened(values)
+    if seen.dtype.kind in "iub" and np.can_cast(seen.dtype, np.int32):
+        seen = seen.astype(np.int32)
+    elif seen.dtype == np.float16:
+        seen = seen.astype(np.float32)
+    if seen.dtype not in _SHORT:
+        places = argsort(values, axis, descending=True)
+        return places[(slice(None),) * axis + (slice(0, count),)]
+    moved = np.moveaxis(seen, axis, -1)
+    found = _kernels.largest_places(moved.reshape(-1, moved.shape[-1]), count)
+    return np.ascontiguousarray(np.moveaxis(found.reshape(*moved.shape[:-1], count), -1, axis))
 
 
 def sort(values: Array, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Array:
