@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 
 import kernel_cases_layers as layers
+import kernel_cases_shapes as shapes
 import kernel_cases_values as values
 import numpy as np
 from kernel_case import Case, Work, torch
@@ -62,6 +63,7 @@ def serve(modules: dict[str, ModuleType], threads: int) -> None:
     statistics._histogram = modules["histogram"]
     layout._transpose = modules["transpose"]
     order._shuffle = modules["shuffle"]
+    shapes.serve(modules)
     _kernels.set_thread_count(threads)
 
 
@@ -98,6 +100,7 @@ CASES: dict[str, Callable[[int], Case]] = {
         n, "gelu, tanh", _kernels.gelu_tanh, layers.numpy_gelu_tanh
     ),
     "silu": lambda n: layers.activation_case(n, "silu", _kernels.silu, layers.numpy_silu),
+    **shapes.CASES,
 }
 
 
