@@ -74,6 +74,15 @@ def test_convolution(options, pads, column_bytes, monkeypatch):
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("groups", [1, 2])
+def test_convolution_by_two_over_long_rows(groups):
+    layer = nn.Conv2d(4, 6, (3, 2), stride=2, padding=1, groups=groups)
+    layer.weight.assign(normal(6, 4 // groups, 3, 2), DType.F32)
+    x = normal(2, 4, 9, 67)
+    wide = layer(Tensor.from_data(x.astype(np.float64))).numpy()
+    np.testing.assert_allclose(layer(Tensor.from_data(x)).numpy(), wide, atol=1e-5)
+
+
 def test_point_convolution_of_views():
     layer = nn.Conv2dConfig((2, 3), 1).init(DEVICE, seed=2)
     x = normal(5, 4, 2, 3).transpose(3, 2, 0, 1)  # strides of every kind
