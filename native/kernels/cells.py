@@ -24,7 +24,7 @@ def _minus(values, out):
 
 def _invert(powers, out):
     for i in range(out.shape[0]):
-        out[i] = np.float32(np.float32(1) / (np.float32(1) + powers[i]))
+        out[i] = np.reciprocal(np.float32(1) + powers[i])
 
 
 def _sigmoid(values, scratch, words):
@@ -57,7 +57,7 @@ def _near(values, out):
 def _far(powers):
     for i in range(powers.shape[0]):
         p = powers[i]
-        powers[i] = np.float32((np.float32(1) - p) / (np.float32(1) + p))
+        powers[i] = (np.float32(1) - p) * np.reciprocal(np.float32(1) + p)
 
 
 def _sign(values, far):
