@@ -82,6 +82,7 @@ SAME = {
     "[batch, {1}, length]",
     "[batch, {1}{2}]",
     "[batch, channel, height, width]",
+    "[batch, channel, length]",
     "batch, time",
     "time, batch",
     "[…, time, {1}]",
