@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ruda.session import use_catalogue
+from ruda.session import use_catalogue, use_sentences
 from ruda_workbench.application import let_go, settle
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.panels.command_field import CommandField
@@ -61,6 +61,7 @@ def staged(qapp: QApplication, tmp_path: Path) -> Iterator[Callable[[str], MainW
         sheet.close()
     let_go(window)
     use_catalogue({})
+    use_sentences(None)
 
 
 def within(widget: QWidget) -> bool:

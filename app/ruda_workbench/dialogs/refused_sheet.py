@@ -67,7 +67,7 @@ class RefusedSheet(QDialog):
             grid.addWidget(ElidedLabel(name.name, font=mono_font()), row, 1)
             grid.addWidget(ElidedLabel(name.effect, ink="dim"), row, 2)
         grid.setColumnStretch(1, 1)
-        grid.setColumnStretch(2, 1)
+        grid.setColumnStretch(2, 2)
         grid.setRowStretch(len(page.names), 1)
         card = QFrame()
         card.setProperty("surface", "card")

@@ -19,7 +19,16 @@ from PySide6.QtWidgets import (
 
 from ruda.errors import RudaError, SettingError
 from ruda.progress import Monitor
-from ruda.session import Document, JobFailure, SaveOptions, SavePlanPage, counted, size_text, tr
+from ruda.session import (
+    Document,
+    JobFailure,
+    SaveOptions,
+    SavePlanPage,
+    counted,
+    say,
+    size_text,
+    tr,
+)
 from ruda.store import Aliases, TensorIndex, parse_size
 from ruda_workbench import save_operations
 from ruda_workbench.context import Context
@@ -88,7 +97,8 @@ class SaveSheet(QDialog):
         column.setContentsMargins(Space.XL, Space.L, Space.XL, Space.L)
         column.setSpacing(Space.M)
         column.addWidget(label(tr("Save converted"), font=text_font(Type.TITLE, bold=True)))
-        column.addWidget(Roomy(self._middle(), "save.middle"), 1)
+        self._area = Roomy(self._middle(), "save.middle")
+        column.addWidget(self._area, 1)
         column.addLayout(self._foot())
 
     def _middle(self) -> QWidget:
@@ -121,7 +131,9 @@ class SaveSheet(QDialog):
 
     def fit(self) -> None:
         """Grow to what there is to see, as far as the screen has room for it."""
-        wanted = room_for(self.parentWidget() or self, WIDTH, self.sizeHint().height())
+        hidden = self._area.verticalScrollBar().maximum()  # lines that words wrapped into
+        height = max(self.sizeHint().height(), self.height() + hidden)
+        wanted = room_for(self.parentWidget() or self, WIDTH, height)
         self.resize(wanted.expandedTo(QSize(0, self.height())))
 
     def _path_row(self) -> QHBoxLayout:
@@ -328,7 +340,7 @@ class SaveSheet(QDialog):
             elif page.blockers:
                 problem = page.blockers[0]
         warning = page.warnings[0] if page is not None and page.warnings else ""
-        text = problem or warning
+        text = say(problem) or warning
         self.banner.show_text("error" if problem else "warning", text[:1].upper() + text[1:])
         set_role(self.path, "invalid", bool(problem) and not exists and page is not None)
         self.save_button.setEnabled(not problem)
@@ -356,7 +368,7 @@ class SaveSheet(QDialog):
         try:
             options = self.options
         except SettingError as error:
-            self.banner.show_text("error", str(error))
+            self.banner.show_text("error", say(str(error)))
             return
         save_operations.copy_save_command(self._context, self._document, options)
 
