@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ruda import _kernels
 from ruda.errors import DTypeError, MissingExtraError
 from ruda.store.formats._ggml import GgmlBlocks, GgmlType
 from ruda.store.formats._ggml_order import SWAPPED, turned
@@ -118,7 +119,13 @@ def _in_f32(snapshot: TensorSnapshot, source: TensorSource, label: str) -> Tenso
     )
 
 
+_COMPILED: Mapping[str, Unpack] = {"q4_0": _kernels.unpack_q4_0, "q8_0": _kernels.unpack_q8_0}
+"""Blocks that need no other package: the same bits as gguf's, in one pass."""
+
+
 def _unpack(kind: GgmlType) -> Unpack:
+    if kind.label in _COMPILED:
+        return _COMPILED[kind.label]
     try:
         import gguf
         from gguf import quants

@@ -53,10 +53,6 @@ class ChannelScales:
             yield at, wide
             at += wide.size
 
-    def channels_of(self, at: int, size: int) -> Array:
-        """Channel of every value of a run."""
-        return np.arange(at, at + size) // self.width
-
     def _search(self) -> Array:
         largest = np.zeros(self.channels, np.float32)
         for at, values in self.values():

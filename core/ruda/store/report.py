@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ruda import _kernels
 from ruda.errors import RudaError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.store.adapted import CastSource
@@ -19,7 +20,7 @@ from ruda.store.decided import ClampedSource
 from ruda.store.deciding import protected_by
 from ruda.store.diff_rows import fold
 from ruda.store.index import TensorIndex
-from ruda.store.int8 import Int8Source
+from ruda.store.int8 import Int8Source, rows_of
 from ruda.store.piecewise import BLOCK_ELEMENTS, Array, source_blocks
 from ruda.store.recipe import Recipe
 from ruda.store.snapshot import ArraySource, TensorSnapshot
@@ -403,11 +404,21 @@ def _scan_int8(source: Int8Source, sample: int | None) -> Iterator[tuple[CastCou
     left = None if sample is None else sample
     for at, values in source.scales.values():
         values = values if left is None else values[:left]
-        scale = scales[source.scales.channels_of(at, values.size)]
-        whole = np.rint(values / scale)
+        whole, back = _there_and_back(values, at, source.scales.width, scales)
         vanished = int(np.count_nonzero((values != 0) & (whole == 0)))
-        yield CastCounts(values.size, underflow=vanished), CastErrors.of(values, whole * scale)
+        yield CastCounts(values.size, underflow=vanished), CastErrors.of(values, back)
         if left is not None:
             left -= values.size
             if left <= 0:
                 return
+
+
+def _there_and_back(values: Array, at: int, width: int, scales: Array) -> tuple[Array, Array]:
+    """Values from place ``at`` on as int8 in scales of channels, and what those stand for."""
+    whole, back = np.empty(values.size, np.int8), np.empty(values.size, np.float32)
+    for (rows, channels), (codes, _), (results, _) in zip(
+        *(rows_of(run, at, width) for run in (values, whole, back)), strict=True
+    ):
+        _kernels.quantize_int8(rows, scales[channels], codes)
+        _kernels.dequantize_int8(codes, scales[channels], results)
+    return whole, back

@@ -3,6 +3,7 @@
 import builtins
 import hashlib
 import json
+import sys
 
 import gguf  # noqa: TID253 - tests have every extra
 import numpy as np
@@ -68,11 +69,23 @@ def test_the_extra_is_named_where_it_is_missing(tmp_path, monkeypatch):
             raise ImportError(name)
         return load(name, *rest)
 
-    with blocks_of(tmp_path, Q4_0)[0] as index:
+    with blocks_of(tmp_path, Q6_K)[0] as index:
         monkeypatch.setattr(builtins, "__import__", without)
-        assert index["w"].read().size == 3 * 2 * 18
-        with pytest.raises(MissingExtraError, match=r'dequantising q4_0 .* "ruda\[gguf\]"'):
+        assert index["w"].read().size == 3 * 2 * 210
+        with pytest.raises(MissingExtraError, match=r'dequantising q6_k .* "ruda\[gguf\]"'):
             dequantize(index["w"])
+
+
+@pytest.mark.parametrize("number", [Q4_0, Q8_0])
+def test_common_blocks_need_no_package(tmp_path, monkeypatch, number):
+    monkeypatch.setitem(sys.modules, "gguf", None)
+    index, raw = blocks_of(tmp_path, number)
+    with index, np.errstate(all="ignore"):
+        expected = quants.dequantize(raw.reshape(3, -1), gguf.GGMLQuantizationType(number))
+        found = dequantize(index["w"]).read()
+        held = ~np.isnan(expected)
+        np.testing.assert_array_equal(found[held].view("u4"), expected[held].view("u4"))
+        assert np.isnan(found[~held]).all()
 
 
 @pytest.mark.parametrize("to", [DType.F32, DType.F16], ids=str)
