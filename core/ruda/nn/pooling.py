@@ -88,7 +88,7 @@ class AvgPool2d(Module):
 
     The stride is the kernel unless given. Padding counts as zeros, or not at all with
     ``count_include_pad`` off. With ``ceil_mode`` a last window may reach over the end; what lies
-    there does not count.
+    there does not count. f32 within n ulp of the mean of the magnitudes of a window of n points.
     """
 
     def __init__(
@@ -119,9 +119,25 @@ class AvgPool2d(Module):
             )
         result = working_input(self, x)
         top, left, bottom, right = self._window.pads(height, width)
+        if result.dtype == np.float32 and self._divides_alike(height, width):
+            padded = self._window.pad(result, 0)
+            return Tensor(_kernels.average_pool(padded, self._window.kernel, self._window.stride))
         for axis, before, after in ((2, top, bottom), (3, left, right)):
             result = self._along(result, axis, before, after)
         return Tensor(result)
+
+    def _divides_alike(self, height: int, width: int) -> bool:
+        """Whether every window has all of its points."""
+        top, left, bottom, right = self._window.pads(height, width)
+        if not self._counts_padding and (top or left or bottom or right):
+            return False
+        room = (height + top + bottom, width + left + right)
+        return not self._ceil or not any(
+            (size - kernel) % stride
+            for size, kernel, stride in zip(
+                room, self._window.kernel, self._window.stride, strict=True
+            )
+        )
 
     def _along(self, x: Array, axis: int, before: int, after: int) -> Array:
         """The means along one axis; the mean of the window is the mean of its rows' means."""

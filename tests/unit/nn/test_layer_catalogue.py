@@ -218,6 +218,26 @@ class TestAveragePools:
         x = np.ones((1, 1, 2, 2), np.float32)
         assert run(nn.AvgPool2d(2, stride=3, padding=1, ceil_mode=True), x).shape == (1, 1, 1, 1)
 
+    @pytest.mark.parametrize("count_include_pad", [True, False])
+    @pytest.mark.parametrize("ceil_mode", [True, False])
+    @pytest.mark.parametrize("padding", ["valid", "same", 1], ids=str)
+    @pytest.mark.parametrize("window", [(2, 2), (3, 1), ((3, 5), (2, 4))], ids=str)
+    def test_means_in_f32_are_those_in_f64(self, window, padding, ceil_mode, count_include_pad):
+        if padding == 1 and window[1] == (2, 4):
+            padding = (1, 2)
+        layer = nn.AvgPool2d(
+            window[0],
+            stride=window[1],
+            padding=padding,
+            ceil_mode=ceil_mode,
+            count_include_pad=count_include_pad,
+        )
+        x = np.random.default_rng(4).standard_normal((2, 3, 11, 13)).astype(np.float32)
+        found, expected = run(layer, x), run(layer, x.astype(np.float64))
+        allowed = 15 * 2.0**-23 * run(layer, np.abs(x).astype(np.float64))
+        assert found.dtype == np.float32
+        assert (np.abs(found - expected) <= allowed).all()
+
     def test_adaptive_cells_overlap_where_sizes_do_not_divide(self):
         x = np.arange(5, dtype=np.float32).reshape(1, 1, 1, 5)
         found = run(nn.AdaptiveAvgPool2dConfig((1, 3)).init(), x)
