@@ -126,17 +126,26 @@ def deviation(
     for dtype in dtypes:
         if dtype.is_raw:
             raise DTypeError(f"{dtype} is stored as raw bits only and has no distances")
-    if dtypes == (DType.F32, DType.F32):
-        return _of_f32(left.reshape(-1), right.reshape(-1), tolerance, ulp)
+    same = dtypes[0] if dtypes[0] is dtypes[1] else None
+    if same in (DType.F32, DType.BF16) or (same is DType.F16 and not ulp):
+        return _by_kernel((left.reshape(-1), right.reshape(-1)), same, tolerance, ulp)
     a, b = (_plain(values, dtype) for values, dtype in zip((left, right), dtypes, strict=True))
     with np.errstate(all="ignore"):
         return _deviation(a, b, (left.reshape(-1), right.reshape(-1)), dtypes, tolerance, ulp)
 
 
-def _of_f32(left: Array, right: Array, tolerance: Tolerance | None, ulp: int) -> Deviation:
-    """As ``_deviation``, in one pass of a kernel."""
-    relative, absolute = (0.0, 0.0) if tolerance is None else tolerance.pair(DType.F32)
-    found = _kernels.difference(left, right, relative=relative, absolute=absolute, steps=ulp)
+def _by_kernel(
+    pair: tuple[Array, Array], dtype: DType, tolerance: Tolerance | None, ulp: int
+) -> Deviation:
+    """As ``_deviation``, in one pass of a kernel over both in float32, which holds them exactly."""
+    relative, absolute = (0.0, 0.0) if tolerance is None else tolerance.pair(dtype)
+    # A bfloat16 is the upper half of a float32, so there are 2¹⁶ steps of those between two.
+    per_step = 1 << 16 if dtype is DType.BF16 else 1
+    left, right = (cast(values, dtype, DType.F32)[0] for values in pair)
+    found = _kernels.difference(
+        left, right, relative=relative, absolute=absolute, steps=ulp * per_step
+    )
+    longest = found.max_steps // per_step
     return Deviation(
         numel=left.size,
         changed=found.changed,
@@ -149,22 +158,43 @@ def _of_f32(left: Array, right: Array, tolerance: Tolerance | None, ulp: int) ->
         dot=found.dot,
         left_squares=found.left_squares,
         right_squares=found.right_squares,
-        max_ulp=found.max_steps,
+        max_ulp=_longest_of_f16(*pair) if dtype is DType.F16 else longest,
         nans=(found.left_nans, found.right_nans),
         infs=(found.left_infs, found.right_infs),
-        first=_first_of_f32(left, right, tolerance, ulp) if found.beyond else (),
+        first=_first_beyond(pair, (left, right), dtype, tolerance, ulp) if found.beyond else (),
     )
 
 
-def _first_of_f32(
-    left: Array, right: Array, tolerance: Tolerance | None, ulp: int
+def _longest_of_f16(left: Array, right: Array) -> int:
+    """The greatest number of steps between two finite float16."""
+    longest = 0
+    for at in range(0, left.size, _BLOCK):
+        keys, held = [], []
+        for values in (left, right):
+            words = np.ascontiguousarray(values[at : at + _BLOCK], "<f2").view("<i2")
+            size = words & np.int16(0x7FFF)
+            held.append(size < np.int16(0x7C00))
+            keys.append(np.where(words < 0, -size, size).astype(np.int32))
+        steps = np.abs(keys[0] - keys[1])
+        longest = max(longest, int(steps.max(initial=0, where=held[0] & held[1])))
+    return longest
+
+
+def _first_beyond(
+    pair: tuple[Array, Array],
+    wide: tuple[Array, Array],
+    dtype: DType,
+    tolerance: Tolerance | None,
+    ulp: int,
 ) -> tuple[Spot, ...]:
     """The first pairs beyond, found a block at a time: mostly they are near the front."""
     found = Deviation()
-    for at in range(0, left.size, _BLOCK):
-        a, b = (widened(values[at : at + _BLOCK]) for values in (left, right))
+    for at in range(0, pair[0].size, _BLOCK):
+        block = slice(at, at + _BLOCK)
+        raw = (pair[0][block], pair[1][block])
         with np.errstate(all="ignore"):
-            found += _deviation(a, b, (a, b), (DType.F32, DType.F32), tolerance, ulp)
+            a, b = wide[0][block], wide[1][block]
+            found += _deviation(a, b, raw, (dtype, dtype), tolerance, ulp)
         if len(found.first) == SHOWN:
             break
     return found.first

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from ruda.errors import DTypeError, ShapeError
 from ruda.tensor import Deviation, DType, Tolerance, deviation
+from ruda.tensor.deviation import _deviation
 
 F32 = (DType.F32, DType.F32)
 
@@ -73,6 +75,28 @@ ULPS = [
 def test_steps_between_floats(left, right, dtype, steps):
     a, b = (np.array([value]).astype(dtype.numpy) for value in (left, right))
     assert deviation(a, b, (dtype, dtype)).max_ulp == steps
+
+
+@pytest.mark.parametrize("ulp", [0, 1, 3])
+@pytest.mark.parametrize("tolerance", [None, Tolerance.rel_abs(0.01, 1e-3)], ids=["exact", "near"])
+@pytest.mark.parametrize("dtype", [DType.F32, DType.F16, DType.BF16], ids=str)
+def test_the_kernel_finds_what_numpy_finds(dtype, tolerance, ulp):
+    rng = np.random.default_rng(2)
+    words = rng.integers(0, 1 << 16, (2, 70_000), dtype=np.uint16)
+    words[1, ::2] = words[0, ::2] + rng.integers(0, 4, 35_000, dtype=np.uint16)
+    if dtype is DType.F32:
+        left, right = (words.astype(np.uint32) << 16).view(np.float32)
+    else:
+        left, right = words.view(dtype.numpy)
+    found = deviation(left, right, (dtype, dtype), tolerance=tolerance, ulp=ulp)
+    with np.errstate(all="ignore"):
+        wide = (left.astype(np.float32), right.astype(np.float32))
+        expected = _deviation(*wide, (left, right), (dtype, dtype), tolerance, ulp)
+    sums = ("total_absolute", "total_squares", "dot", "left_squares", "right_squares")
+    for name in sums:
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
+    same = dict.fromkeys(sums, 0.0)
+    assert str(replace(found, **same)) == str(replace(expected, **same))  # NaN is no NaN
 
 
 def test_steps_of_two_dtypes_are_counted_in_the_coarser():
