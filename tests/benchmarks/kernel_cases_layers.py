@@ -155,7 +155,7 @@ def unpack_q4_0(n: int) -> Case:
         "q4_0 → f32",
         n * 18 // 32 + 4 * n,
         lambda: _kernels.unpack_q4_0(blocks, out),
-        {"numpy": in_numpy},
+        {"numpy": in_numpy, **torch_peer(torch_q4_0, blocks)},
         lambda: np.testing.assert_array_equal(out, theirs),
     )
 
@@ -283,6 +283,21 @@ def scale_channels(n: int) -> Case:
     )
 
 
+def torch_rotate(values: Any, cos: Any, sin: Any) -> Any:
+    even, odd = values[..., 0::2], values[..., 1::2]
+    return torch.stack((even * cos - odd * sin, even * sin + odd * cos), -1).flatten(-2)
+
+
+def torch_collate(images: Any, centre: Any, spread: Any) -> Any:
+    return ((images.float() / 255 - centre) / spread).permute(0, 3, 1, 2).contiguous()
+
+
+def torch_q4_0(blocks: Any) -> Any:
+    scales = blocks[:, :2].contiguous().view(torch.float16).float()
+    halves = blocks[:, 2:]
+    return (torch.cat([halves & 15, halves >> 4], 1).float() - 8) * scales
+
+
 def rotate_pairs(n: int) -> Case:
     values = lines(n).reshape(-1, 8, WIDTH)
     cos, sin = (lines(8 * WIDTH)[:, : WIDTH // 2].copy() for _ in range(2))
@@ -297,7 +312,7 @@ def rotate_pairs(n: int) -> Case:
         "rotated pairs",
         8 * n,
         lambda: _kernels.rotate_pairs(values, cos, sin, out),
-        {"numpy": in_numpy},
+        {"numpy": in_numpy, **torch_peer(torch_rotate, values, cos, sin)},
         lambda: np.testing.assert_array_equal(out, theirs),
     )
 
@@ -318,27 +333,6 @@ def collate_images(n: int) -> Case:
         "images → planes",
         5 * images.size,
         lambda: _kernels.collate_images(images, (32, 32), mean=mean, std=std, out=out),
-        {"numpy": in_numpy},
+        {"numpy": in_numpy, **torch_peer(torch_collate, images, centre, spread)},
         lambda: np.testing.assert_allclose(out, theirs, rtol=1e-4, atol=1e-5),
-    )
-
-
-def pad_rows(n: int) -> Case:
-    """Rows of about 128 whole numbers of 64 bits."""
-    rng = np.random.default_rng(0)
-    rows = [np.arange(size) for size in rng.integers(64, 193, n // 128)]
-    longest = max(row.size for row in rows)
-    out, theirs = (np.empty((len(rows), longest), np.int64) for _ in range(2))
-
-    def in_numpy() -> None:
-        theirs[...] = 0
-        for line, row in zip(theirs, rows, strict=True):
-            line[: row.size] = row
-
-    return Case(
-        "padded rows",
-        16 * n,
-        lambda: _kernels.pad_rows(rows, out=out),
-        {"numpy": in_numpy},
-        lambda: np.testing.assert_array_equal(out, theirs),
     )

@@ -107,6 +107,7 @@ def widen_float8(n: int, kind: Any, widen: Callable[..., object], name: str) -> 
         {
             "numpy": lambda: np.take(table, codes.view(np.uint8), out=theirs),
             "ml_dtypes": lambda: np.copyto(theirs, codes),
+            **torch_wider(name, codes),
         },
         lambda: np.testing.assert_array_equal(out, theirs),
     )
@@ -119,6 +120,14 @@ def torch_float8(name: str, values: NDArray[Any]) -> dict[str, Work]:
     kind = torch.float8_e4m3fn if "4m3" in name else torch.float8_e5m2
     given = tensor(values)
     return {"torch": lambda: given.to(kind)}
+
+
+def torch_wider(name: str, codes: NDArray[Any]) -> dict[str, Work]:
+    if torch is None:
+        return {}
+    kind = torch.float8_e4m3fn if "4m3" in name else torch.float8_e5m2
+    given = tensor(codes.view(np.uint8)).view(kind)
+    return {"torch": lambda: given.to(torch.float32)}
 
 
 def numpy_moments(values: NDArray[Any]) -> tuple[Any, ...]:
