@@ -1,9 +1,5 @@
-# pythran export image_to_planes(uint8[:,:,:] order(C), int, int, int, float32[], float32[], float32[:,:,:] order(C))
-# pythran export pad_rows(uint8[], int64[], uint8[], uint8[:,:] order(C))
-# pythran export pad_rows(uint16[], int64[], uint16[], uint16[:,:] order(C))
-# pythran export pad_rows(uint32[], int64[], uint32[], uint32[:,:] order(C))
-# pythran export pad_rows(uint64[], int64[], uint64[], uint64[:,:] order(C))
-"""What a batch is made of: images as planes of float32, and rows of unequal length."""
+# pythran export image_to_planes(uint8[:,:] order(C), int, int, int, float32[], float32[], float32[:,:,:] order(C))
+"""What a batch is made of: images as planes of float32."""
 
 import numpy as np
 
@@ -22,9 +18,11 @@ def _three(line, factors, shifts, red, green, blue):
         blue[i] = np.float32(line[3 * i + 2]) * f2 + s2
 
 
-def _one(pixels, channel, factor, shift, out):
+def _one(line, channel, channels, factor, shift, out):
+    at = channel
     for i in range(out.shape[0]):
-        out[i] = np.float32(pixels[i, channel]) * factor + shift
+        out[i] = np.float32(line[at]) * factor + shift
+        at += channels
 
 
 def _turn(line, spare):
@@ -38,32 +36,19 @@ def _turn(line, spare):
         line[i] = spare[at]
 
 
-def image_to_planes(image, top, left, flip, factors, shifts, out):
+def image_to_planes(lines, top, start, flip, factors, shifts, out):
+    """A row of ``lines`` has the channels of its pixels next to each other; ``start`` counts bytes."""
     channels = out.shape[0]
     width = out.shape[2]
     spare = np.empty(width, np.float32)
     for row in range(out.shape[1]):
-        pixels = image[top + row, left : left + width]
+        line = lines[top + row, start : start + channels * width]
         if channels == 3:
-            line = pixels.reshape(3 * width)
             _three(line, factors, shifts, out[0, row], out[1, row], out[2, row])
         else:
             for channel in range(channels):
-                _one(pixels, channel, factors[channel], shifts[channel], out[channel, row])
+                plane = out[channel, row]
+                _one(line, channel, channels, factors[channel], shifts[channel], plane)
         if flip:
             for channel in range(channels):
                 _turn(out[channel, row], spare)
-
-
-def pad_rows(values, starts, fill, out):
-    """Row i of out: values from starts[i] to starts[i + 1], and then fill[0]."""
-    width = out.shape[1]
-    for row in range(out.shape[0]):
-        start = starts[row]
-        size = starts[row + 1] - start
-        line = out[row]
-        part = values[start : start + size]
-        for i in range(size):
-            line[i] = part[i]
-        for i in range(size, width):
-            line[i] = fill[0]

@@ -6,7 +6,7 @@
 """Softmax, log-softmax and the norms over the last axis, a row at a time; sums are in float64."""
 
 import numpy as np
-from powers import power
+from powers import power_less
 
 BLOCK = 1024
 
@@ -28,11 +28,6 @@ def _top_key(words):
         word = words[i]
         top = max(top, word ^ ((word >> np.int32(31)) & np.int32(0x7FFFFFFF)))
     return top
-
-
-def _below(values, top, out):
-    for i in range(values.shape[0]):
-        out[i] = values[i] - top
 
 
 def _lower(values, top):
@@ -88,7 +83,6 @@ def softmax(values, mask, places, scale, out, out_words, scratch, scratch_words)
     width = values.shape[1]
     scales = scratch[0]
     scale_words = scratch_words[0]
-    centred = scratch[1]
     for row in range(values.shape[0]):
         line = out[row]
         _prepare(values, mask, places, scale, row, line)
@@ -97,9 +91,7 @@ def softmax(values, mask, places, scale, out, out_words, scratch, scratch_words)
         for at in range(0, width, BLOCK):
             end = min(at + BLOCK, width)
             part = line[at:end]
-            short = centred[0 : end - at]
-            _below(part, top, short)
-            power(short, scales, scale_words, part)
+            power_less(part, top, scales, scale_words, part)
             total += _total(part)
         _times(line, np.float32(1.0 / total))
 
@@ -118,7 +110,7 @@ def log_softmax(values, mask, places, scale, out, out_words, scratch, scratch_wo
         for at in range(0, width, BLOCK):
             end = min(at + BLOCK, width)
             short = powers[0 : end - at]
-            power(line[at:end], scales, scale_words, short)
+            power_less(line[at:end], np.float32(0), scales, scale_words, short)
             total += _total(short)
         _lower(line, np.float32(np.log(total)))
 

@@ -1,4 +1,4 @@
-"""Images as planes and padded rows, against NumPy's own operations."""
+"""Images as planes, against NumPy's own operations."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from ruda._kernels import collate_images, pad_rows
-from ruda.errors import DTypeError, LayoutError, SettingError, ShapeError
+from ruda._kernels import collate_images
+from ruda.errors import DTypeError, SettingError, ShapeError
 
 pytestmark = pytest.mark.usefixtures("variant")
 
@@ -82,30 +82,6 @@ def test_pieces_are_joined() -> None:
         np.testing.assert_array_equal(out[i], alone[0])
 
 
-@LAWS
-@given(
-    lengths=st.lists(st.integers(0, 9), min_size=1, max_size=6),
-    kind=st.sampled_from(["i1", "u2", "f2", "i4", "f4", "i8", "f8", "?"]),
-    least=st.integers(0, 12),
-)
-def test_rows_are_filled_up(lengths: list[int], kind: str, least: int) -> None:
-    rows = [np.arange(1, n + 1).astype(kind) for n in lengths]
-    got = pad_rows(rows, 1, length=least)
-    assert got.shape == (len(rows), max(least, *lengths))
-    assert got.dtype == np.dtype(kind)
-    for line, row in zip(got, rows, strict=True):
-        np.testing.assert_array_equal(line[: row.size], row)
-        assert (line[row.size :] == 1).all()
-
-
-def test_rows_of_any_layout_and_with_nan() -> None:
-    row = np.arange(6, dtype=np.float32)
-    got = pad_rows([row[::-2], row.astype(">f4"), row[:0]], np.nan)
-    np.testing.assert_array_equal(got[0], [5, 3, 1, np.nan, np.nan, np.nan])
-    np.testing.assert_array_equal(got[1], row)
-    assert np.isnan(got[2]).all()
-
-
 def test_refused() -> None:
     image = np.zeros((4, 5, 3), np.uint8)
     options = {"mean": MEAN[:3], "std": STD[:3]}
@@ -125,17 +101,5 @@ def test_refused() -> None:
         collate_images([image], (4, 5), mean=MEAN[:3], std=(1, 0, 1))
     with pytest.raises(SettingError, match="expected one of each for every channel"):
         collate_images([image], (4, 5), mean=MEAN[:3], std=STD[:2])
-    row = np.arange(3, dtype=np.int32)
-    with pytest.raises(DTypeError, match="row 1 has dtype int64; expected that of row 0, int32"):
-        pad_rows([row, row.astype(np.int64)])
-    with pytest.raises(ShapeError, match=r"row 0 has shape \(1, 3\); expected one axis"):
-        pad_rows([row[None]])
-    with pytest.raises(ShapeError, match="no rows to pad"):
-        pad_rows([])
-    for fill in (0.5, 2**31, np.nan, np.inf):
-        with pytest.raises(SettingError, match=f"fill={fill} is not a value of int32"):
-            pad_rows([row], fill)
-    with pytest.raises(DTypeError, match="expected items of 1, 2, 4 or 8 bytes"):
-        pad_rows([row.astype(np.complex128)])
-    with pytest.raises(LayoutError, match="out shares memory with the input"):
-        pad_rows([row], out=row[None])
+    with pytest.raises(SettingError, match="expected one of each for every channel"):
+        collate_images([image], (4, 5), mean=[MEAN[:3]], std=STD[:3])

@@ -50,6 +50,20 @@ def test_halves_go_to_even_and_ends_are_held() -> None:
     np.testing.assert_array_equal(codes[0], [0, 2, 2, 0, -2, 126, 127, 127, -127, 0])
 
 
+def test_quotients_beside_the_middle_of_two_numbers_are_exact() -> None:
+    """The kernel multiplies by an inverse and has to notice where that might round otherwise."""
+    rng = np.random.default_rng(5)
+    scales = np.exp(rng.uniform(-60, 60, 3000)).astype(np.float32)
+    scales[:4] = 1e-38, 1e-45, 3e38, 1e-31
+    with np.errstate(over="ignore"):
+        middles = (np.arange(-128, 128, dtype=np.float32) + np.float32(0.5)) * scales[:, None]
+        values = np.concatenate(
+            [middles, np.nextafter(middles, np.float32(0)), middles * np.float32(1.0000001)], axis=1
+        )
+    codes, _ = quantize_int8(values, scales)
+    np.testing.assert_array_equal(codes, reference(values, scales))
+
+
 @LAWS
 @given(values=matrices)
 def test_the_largest_of_each_row(values: NDArray[np.float32]) -> None:

@@ -15,6 +15,7 @@ import pytest
 from ruda import tensor
 from ruda._kernels import moments, narrow_bf16, set_thread_count, thread_count, threads
 from ruda.errors import SettingError
+from ruda.progress import Cancelled, Progress
 
 
 @pytest.fixture(autouse=True)
@@ -74,6 +75,67 @@ def test_an_error_in_a_piece_reaches_the_caller(monkeypatch: pytest.MonkeyPatch)
     set_thread_count(2)
     with pytest.raises(ZeroDivisionError, match="in piece 3"):
         threads.in_pieces(task, 8, item_bytes=1)
+
+
+class Stops:
+    """Lets so many pieces begin."""
+
+    def __init__(self, pieces: int) -> None:
+        self.left = pieces
+        self.reported = 0
+        self.lock = threading.Lock()
+
+    def check(self) -> None:
+        with self.lock:
+            self.left -= 1
+            if self.left < 0:
+                raise Cancelled("stopped")
+
+    def report(self, progress: Progress) -> None:
+        self.reported = progress.done
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_work_stops_between_pieces(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "PIECE_BYTES", 4)
+    set_thread_count(count)
+    values, out = np.ones(100, np.float32), np.zeros(100, np.float32)
+    running = []
+
+    def task(cut: slice) -> None:
+        running.append(cut)
+        out[cut] = values[cut]
+        running.remove(cut)
+
+    monitor = Stops(7)
+    with pytest.raises(Cancelled, match="stopped"):
+        threads.in_pieces(task, 100, 4, monitor)
+    assert not running
+    assert np.count_nonzero(out) == 7
+    assert monitor.reported == 7
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_work_in_pieces_is_reported(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "PIECE_BYTES", 60)
+    set_thread_count(count)
+    monitor = Stops(100)
+    narrow_bf16(np.ones(101, np.float32), monitor=monitor)
+    assert monitor.reported == 101
+
+
+def test_the_setting_is_public_and_bounds_matrix_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int | None] = []
+    monkeypatch.setattr(threads, "bound_blas", asked.append)
+    monkeypatch.delenv("RUDA_THREADS", raising=False)
+    tensor.set_thread_count(3)
+    assert tensor.thread_count() == 3
+    tensor.set_thread_count(None)
+    assert 1 <= tensor.thread_count() <= threads.MOST_BY_DEFAULT
+    monkeypatch.setenv("RUDA_THREADS", "5")
+    tensor.set_thread_count(None)
+    assert tensor.thread_count() == 5
+    assert asked == [3, None, 5, 5]
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two", "1.5"])

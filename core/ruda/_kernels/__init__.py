@@ -20,7 +20,8 @@ from ruda._kernels.activation import (
     silu,
     silu_times,
 )
-from ruda._kernels.batches import collate_images, pad_rows
+from ruda._kernels.batches import collate_images
+from ruda._kernels.blas import one_blas_thread
 from ruda._kernels.cells import gru_step, lstm_step
 from ruda._kernels.comparing import Difference, difference
 from ruda._kernels.convolution import unfold, winograd_planes, winograd_tiles
@@ -90,7 +91,7 @@ __all__ = [
     "narrow_e4m3",
     "narrow_e5m2",
     "narrow_f16",
-    "pad_rows",
+    "one_blas_thread",
     "quantize_int8",
     "resize_linear",
     "resize_nearest",

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
-from ruda._kernels.checks import Array, take_array, take_flat, take_out, take_plain
+from ruda._kernels.checks import Array, take_array, take_flat, take_out, take_pair, take_plain
 from ruda._kernels.narrowing import F32
-from ruda._kernels.threads import in_pieces
+from ruda._kernels.threads import in_pieces, is_one_piece
 from ruda._kernels.variants import kernel
+from ruda._kernels.workspace import line_scratch
 from ruda.errors import ShapeError
 
 _activation = kernel("activation")
 
-_SCRATCH = (5, 1024)
-"""Rows of one BLOCK of the kernel."""
+_JUST_F32 = (F32,)
 
 
 def erf(values: Array, out: Array | None = None) -> Array:
@@ -23,7 +21,7 @@ def erf(values: Array, out: Array | None = None) -> Array:
 
     Raises DTypeError, ShapeError, LayoutError.
     """
-    return _of_each(lambda *all_: _activation.erf(*all_), values, out)
+    return _of_each(_activation.erf, values, out)
 
 
 def gelu(values: Array, out: Array | None = None) -> Array:
@@ -32,7 +30,7 @@ def gelu(values: Array, out: Array | None = None) -> Array:
     Within 10 ulp; what is below 1e-36 in size may be off by 1e-38.
     Raises DTypeError, ShapeError, LayoutError.
     """
-    return _of_each(lambda *all_: _activation.gelu(*all_), values, out)
+    return _of_each(_activation.gelu, values, out)
 
 
 def gelu_tanh(values: Array, out: Array | None = None) -> Array:
@@ -42,7 +40,7 @@ def gelu_tanh(values: Array, out: Array | None = None) -> Array:
     and 1e-36.
     Raises DTypeError, ShapeError, LayoutError.
     """
-    return _of_each(lambda *all_: _activation.gelu_tanh(*all_), values, out)
+    return _of_each(_activation.gelu_tanh, values, out)
 
 
 def silu(values: Array, out: Array | None = None) -> Array:
@@ -50,7 +48,7 @@ def silu(values: Array, out: Array | None = None) -> Array:
 
     Raises DTypeError, ShapeError, LayoutError.
     """
-    return _of_each(lambda *all_: _activation.silu(*all_), values, out)
+    return _of_each(_activation.silu, values, out)
 
 
 def silu_times(values: Array, factors: Array, out: Array | None = None) -> Array:
@@ -61,13 +59,12 @@ def silu_times(values: Array, factors: Array, out: Array | None = None) -> Array
     given, other = take_array(values, "values", (F32,)), take_array(factors, "factors", (F32,))
     if other.shape != given.shape:
         raise ShapeError(f"factors has shape {other.shape}; expected that of values, {given.shape}")
-    result = take_out(out, given.shape, (F32,), given, other)
+    result = take_out(out, given.shape, _JUST_F32, given, other)
     source, along, target = take_flat(given), take_flat(other), take_flat(result)
 
     def piece(cut: slice) -> None:
-        scratch = np.empty(_SCRATCH, F32)
         first, second = take_plain(source[cut]), take_plain(along[cut])
-        _activation.silu_times(first, second, target[cut], scratch, scratch.view(np.int32))
+        _activation.silu_times(first, second, target[cut], *line_scratch())
 
     in_pieces(piece, source.size, item_bytes=12)
     return result
@@ -95,8 +92,7 @@ def bias_gelu(
     tanh = int(approximate)
 
     def call(rows: Array, line: Array, target: Array) -> None:
-        scratch = np.empty(_SCRATCH, F32)
-        _activation.bias_gelu(rows, line, tanh, target, scratch, scratch.view(np.int32))
+        _activation.bias_gelu(rows, line, tanh, target, *line_scratch())
 
     return _with_bias(call, values, bias, out)
 
@@ -104,13 +100,13 @@ def bias_gelu(
 def _of_each(
     call: Callable[[Array, Array, Array, Array], None], values: Array, out: Array | None
 ) -> Array:
-    given = take_array(values, "values", (F32,))
-    result = take_out(out, given.shape, (F32,), given)
-    source, target = take_flat(given), take_flat(result)
+    source, target, result = take_pair(values, "values", _JUST_F32, out, _JUST_F32)
+    if is_one_piece(source.size, 8):
+        call(take_plain(source), target, *line_scratch())
+        return result
 
     def piece(cut: slice) -> None:
-        scratch = np.empty(_SCRATCH, F32)
-        call(take_plain(source[cut]), target[cut], scratch, scratch.view(np.int32))
+        call(take_plain(source[cut]), target[cut], *line_scratch())
 
     in_pieces(piece, source.size, item_bytes=8)
     return result

@@ -1,10 +1,9 @@
-"""Items put together as a batch: images as planes, rows of unequal length padded."""
+"""Images put together as a batch of planes."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
 
@@ -12,12 +11,11 @@ from ruda._kernels.checks import Array, take_array, take_out, take_plain
 from ruda._kernels.narrowing import F32
 from ruda._kernels.threads import in_pieces
 from ruda._kernels.variants import kernel
-from ruda.errors import DTypeError, SettingError, ShapeError
+from ruda.errors import SettingError, ShapeError
 
 _collate = kernel("collate")
 
 _U8 = np.dtype(np.uint8)
-_WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 def collate_images(
@@ -48,7 +46,7 @@ def collate_images(
             f"{len(images)} images with {len(places)} corners and {len(turns)} flips; "
             "expected as many of each"
         )
-    given = [take_array(image, f"image {i}", (_U8,)) for i, image in enumerate(images)]
+    given = [_take_image(image, i) for i, image in enumerate(images)]
     for i, (image, (top, left)) in enumerate(zip(given, places, strict=True)):
         _check_image(i, image, channels, (top, left, height, width))
     result = take_out(out, (len(given), channels, height, width), (F32,), *given)
@@ -57,8 +55,10 @@ def collate_images(
         for i in range(cut.start, cut.stop):
             top, left = places[i]
             image = take_plain(given[i])
+            lines = image.reshape(image.shape[0], -1)
+            start = int(left) * channels
             _collate.image_to_planes(
-                image, int(top), int(left), int(turns[i]), factors, shifts, result[i]
+                lines, int(top), start, int(turns[i]), factors, shifts, result[i]
             )
 
     if result.size:
@@ -66,13 +66,32 @@ def collate_images(
     return result
 
 
+def _take_image(image: Array, i: int) -> Array:
+    if type(image) is np.ndarray and image.dtype is _U8:
+        return image
+    return take_array(image, f"image {i}", (_U8,))
+
+
 def _normalisation(mean: Sequence[float], std: Sequence[float]) -> tuple[Array, Array]:
-    means, spreads = np.asarray(mean, np.float64), np.asarray(std, np.float64)
-    if means.ndim != 1 or means.shape != spreads.shape or not means.size:
-        raise SettingError(f"mean={mean} and std={std}: expected one of each for every channel")
+    try:
+        return _constants(tuple(map(float, mean)), tuple(map(float, std)))
+    except TypeError:
+        raise _unfit(mean, std) from None
+
+
+@lru_cache(maxsize=64)
+def _constants(mean: tuple[float, ...], std: tuple[float, ...]) -> tuple[Array, Array]:
+    """Factors and shifts of the channels; a run has one mean and one std for all its batches."""
+    means, spreads = np.array(mean, np.float64), np.array(std, np.float64)
+    if means.shape != spreads.shape or not means.size:
+        raise _unfit(mean, std)
     if not (np.isfinite(means).all() and np.isfinite(spreads).all() and (spreads > 0).all()):
         raise SettingError(f"mean={mean} and std={std}: expected finite numbers, std above 0")
     return (1.0 / (255.0 * spreads)).astype(F32), (-means / spreads).astype(F32)
+
+
+def _unfit(mean: object, std: object) -> SettingError:
+    return SettingError(f"mean={mean} and std={std}: expected one of each for every channel")
 
 
 def _check_image(i: int, image: Array, channels: int, window: tuple[int, int, int, int]) -> None:
@@ -86,49 +105,3 @@ def _check_image(i: int, image: Array, channels: int, window: tuple[int, int, in
             f"image {i} has {image.shape[0]} × {image.shape[1]} pixels; {height} × {width} from "
             f"({top}, {left}) do not lie within"
         )
-
-
-def pad_rows(
-    rows: Sequence[Array], fill: float = 0, *, length: int = 0, out: Array | None = None
-) -> Array:
-    """One-axis arrays of one dtype, below each other and filled up on the right: (row, longest).
-
-    ``length`` is a least length of the rows. Items of 1, 2, 4 and 8 bytes. ``fill`` must be a
-    value of the dtype. Raises DTypeError, ShapeError, LayoutError, SettingError.
-    """
-    given = [take_array(row, f"row {i}") for i, row in enumerate(rows)]
-    if not given:
-        raise ShapeError("no rows to pad; expected one or more")
-    kind = given[0].dtype.newbyteorder("=")
-    for i, row in enumerate(given):
-        if row.ndim != 1:
-            raise ShapeError(f"row {i} has shape {row.shape}; expected one axis")
-        if row.dtype.newbyteorder("=") != kind:
-            raise DTypeError(f"row {i} has dtype {row.dtype}; expected that of row 0, {kind}")
-    word = _WORDS.get(kind.itemsize)
-    if word is None or kind.hasobject:
-        raise DTypeError(f"row 0 has dtype {kind}; expected items of 1, 2, 4 or 8 bytes")
-    filling = _filling(fill, kind)
-    starts = np.zeros(len(given) + 1, np.int64)
-    np.cumsum([row.size for row in given], out=starts[1:])
-    longest = max(length, max(row.size for row in given))
-    result = take_out(out, (len(given), longest), (kind,), *given)
-    flat = take_plain(np.concatenate(given).astype(kind, copy=False)).view(word)
-    target = result.view(word)
-
-    def piece(cut: slice) -> None:
-        _collate.pad_rows(flat, starts[cut.start : cut.stop + 1], filling.view(word), target[cut])
-
-    if result.size:
-        in_pieces(piece, len(given), item_bytes=2 * kind.itemsize * longest)
-    return result
-
-
-def _filling(fill: float, kind: np.dtype[Any]) -> Array:
-    """The filling as an array of one. Raises SettingError where whole numbers cannot hold it."""
-    if kind.kind in "iub":
-        limits = (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
-        if not math.isfinite(fill) or fill != int(fill) or not limits[0] <= fill <= limits[1]:
-            raise SettingError(f"fill={fill} is not a value of {kind}")
-    with np.errstate(all="ignore"):
-        return np.array([fill]).astype(kind)

@@ -11,6 +11,11 @@ from ruda.errors import DTypeError, LayoutError, ShapeError
 
 Array = NDArray[Any]
 
+# Bits of ``flags.num``: one look at it costs a third of asking for three flags by name.
+_OWNED = 0x4
+_PLAIN = 0x101  # C-contiguous and aligned
+_READY = 0x501  # and writable
+
 
 def take_array(values: object, name: str, allowed: tuple[np.dtype[Any], ...] = ()) -> Array:
     """The argument as an ndarray of one of the allowed dtypes (any, if none is named).
@@ -36,13 +41,12 @@ def take_flat(values: Array) -> Array:
 
 def is_plain(array: Array) -> bool:
     """Whether a kernel can take the array: C-contiguous, aligned, native byte order."""
-    flags = array.flags
-    return bool(flags.c_contiguous and flags.aligned and array.dtype.isnative)
+    return array.flags.num & _PLAIN == _PLAIN and array.dtype.isnative
 
 
 def take_plain(piece: Array) -> Array:
     """A C-contiguous, aligned, native array of the same items; copies only when needed."""
-    if is_plain(piece):
+    if piece.flags.num & _PLAIN == _PLAIN and piece.dtype.isnative:
         return piece
     return np.array(piece, dtype=piece.dtype.newbyteorder("="), order="C", copy=True)
 
@@ -62,11 +66,14 @@ def take_out(
     array = take_array(out, "out", allowed)
     if array.shape != shape:
         raise ShapeError(f"out has shape {array.shape}; expected {shape}")
-    flags = array.flags
-    if not (flags.carray and array.dtype.isnative):
+    flags = array.flags.num
+    if flags & _READY != _READY or not array.dtype.isnative:
         raise _unfit(array)
-    if any(_may_share(array, given) for given in inputs):
-        raise LayoutError("out shares memory with the input; pass a separate array")
+    for given in inputs:
+        if array is not given and flags & given.flags.num & _OWNED:
+            continue  # each has memory of its own; this is quicker than comparing bounds
+        if np.may_share_memory(array, given):
+            raise LayoutError("out shares memory with the input; pass a separate array")
     return array
 
 
@@ -85,10 +92,23 @@ def take_written(
         raise type(error)(str(error).replace("out ", f"{name} ", 1)) from None
 
 
-def _may_share(array: Array, given: Array) -> bool:
-    if array is not given and array.flags.owndata and given.flags.owndata:
-        return False  # each has memory of its own; this is quicker than comparing bounds
-    return bool(np.may_share_memory(array, given))
+def take_pair(
+    values: object,
+    name: str,
+    allowed: tuple[np.dtype[Any], ...],
+    out: object,
+    kinds: tuple[np.dtype[Any], ...],
+) -> tuple[Array, Array, Array]:
+    """Input, output and result of a kernel that makes one item of each: (source, target, result).
+
+    ``source`` has the items of the input on one axis, in any layout; ``target`` is the memory of
+    the result on one axis. Raises as ``take_array`` and ``take_out`` do.
+    """
+    given = take_array(values, name, allowed)
+    result = take_out(out, given.shape, kinds, given)
+    if given.ndim == 1:
+        return given, result, result
+    return given.reshape(-1), result.reshape(-1), result
 
 
 def _unfit(out: Array) -> LayoutError:

@@ -10,12 +10,11 @@ from ruda._kernels.checks import Array, take_array, take_flat, take_plain
 from ruda._kernels.narrowing import F32
 from ruda._kernels.threads import in_pieces
 from ruda._kernels.variants import kernel
+from ruda._kernels.workspace import distance_scratch
 from ruda.errors import SettingError, ShapeError
 
 _difference = kernel("difference")
 
-_BLOCK = 2048
-"""Items of scratch: the BLOCK of the kernel."""
 _MOST_STEPS = 2**62
 
 
@@ -87,7 +86,7 @@ def difference(
 
     def piece(cut: slice) -> Difference:
         x, y = take_plain(a[cut]), take_plain(b[cut])
-        scratch, counts, sums = np.empty(_BLOCK), np.zeros(9, np.int64), np.zeros(6)
+        counts, sums = np.zeros(9, np.int64), np.zeros(6)
         _difference.difference_f32(
             x.view(np.int32),
             y.view(np.int32),
@@ -96,8 +95,7 @@ def difference(
             float(relative),
             float(absolute),
             int(steps),
-            scratch,
-            scratch.view(np.int64),
+            *distance_scratch(),
             counts,
             sums,
         )

@@ -19,7 +19,7 @@ _MANY_ROWS = 4096
 
 
 def _pays(given: Array) -> bool:
-    """Whether tiles beat NumPy's plain copy, by measurements on AVX2 and AVX-512 processors.
+    """Whether tiles beat NumPy's plain copy of at least ``_WORTH_BYTES``, by measurements.
 
     They do (up to 10 times) where a column's items fall on few lines of the cache, because rows
     are a multiple of a large power of two apart, or on more lines than it has, because there are
@@ -27,7 +27,7 @@ def _pays(given: Array) -> bool:
     """
     rows, columns = given.shape
     stride = columns * given.dtype.itemsize
-    return given.nbytes >= _WORTH_BYTES and (stride % _ALIASING == 0 or rows >= _MANY_ROWS)
+    return not given.dtype.hasobject and (stride % _ALIASING == 0 or rows >= _MANY_ROWS)
 
 
 def transpose(values: Array, out: Array | None = None) -> Array:
@@ -41,10 +41,12 @@ def transpose(values: Array, out: Array | None = None) -> Array:
     if given.ndim != 2:
         raise ShapeError(f"values has shape {given.shape}; expected two axes")
     rows, columns = given.shape
-    kind = given.dtype if given.dtype.isnative else given.dtype.newbyteorder("=")
+    kind = given.dtype
+    if not kind.isnative:
+        kind = kind.newbyteorder("=")
     result = take_out(out, (columns, rows), (kind,), given)
-    word = _WORDS.get(given.dtype.itemsize)
-    if word is None or given.dtype.hasobject or not (is_plain(given) and _pays(given)):
+    word = _WORDS.get(kind.itemsize)
+    if given.nbytes < _WORTH_BYTES or word is None or not (_pays(given) and is_plain(given)):
         result[...] = given.T
         return result
     source, target = given.view(word), result.view(word)

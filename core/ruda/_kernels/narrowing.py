@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +9,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ruda._kernels.checks import Array, take_array, take_flat, take_out, take_plain
+from ruda._kernels.checks import Array, take_pair, take_plain
 from ruda._kernels.threads import in_pieces, is_one_piece
 from ruda._kernels.variants import kernel
+from ruda._kernels.workspace import value_scratch
+from ruda.progress import SILENT, Monitor
 
 _half = kernel("half")
 
@@ -23,8 +24,9 @@ U16 = np.dtype(np.uint16)
 _U32 = np.dtype(np.uint32)
 _I32 = np.dtype(np.int32)
 
-_SCRATCH = 1024
-"""Items of scratch for ``narrow_f16``: its BLOCK."""
+_JUST_F32 = (F32,)
+_F16_WORDS = (F16, U16)
+_BF16_WORDS = (BF16, U16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,32 +53,34 @@ class NarrowCounts:
 _NO_LOSSES = NarrowCounts()
 
 
-def narrow_f16(values: Array, out: Array | None = None) -> tuple[Array, NarrowCounts]:
+def narrow_f16(
+    values: Array, out: Array | None = None, *, monitor: Monitor = SILENT
+) -> tuple[Array, NarrowCounts]:
     """float32 of any shape → float16 of that shape, rounded to nearest even; NaN stays NaN.
 
     ``out`` is float16 or uint16 of the same shape; the result is its memory seen as float16.
     Raises DTypeError, ShapeError, LayoutError.
     """
-    return narrowed(_piece_to_f16, values, out, F16, U16)
+    return narrowed(_piece_to_f16, values, out, F16, U16, monitor)
 
 
-def narrow_bf16(values: Array, out: Array | None = None) -> tuple[Array, NarrowCounts]:
+def narrow_bf16(
+    values: Array, out: Array | None = None, *, monitor: Monitor = SILENT
+) -> tuple[Array, NarrowCounts]:
     """float32 of any shape → bfloat16 of that shape, rounded to nearest even; NaN stays NaN.
 
     ``out`` is bfloat16 or uint16 of the same shape; the result is its memory seen as bfloat16.
     Raises DTypeError, ShapeError, LayoutError.
     """
-    return narrowed(_piece_to_bf16, values, out, BF16, U16)
+    return narrowed(_piece_to_bf16, values, out, BF16, U16, monitor)
 
 
-def widen_f16(words: Array, out: Array | None = None) -> Array:
+def widen_f16(words: Array, out: Array | None = None, *, monitor: Monitor = SILENT) -> Array:
     """float16 (or its uint16 words) of any shape → float32 of that shape, exactly.
 
     Raises DTypeError, ShapeError, LayoutError.
     """
-    given = take_array(words, "words", (F16, U16))
-    result = take_out(out, given.shape, (F32,), given)
-    source, target = take_flat(given), take_flat(result)
+    source, target, result = take_pair(words, "words", _F16_WORDS, out, _JUST_F32)
     if is_one_piece(source.size, 6):
         _half.widen_f16(take_plain(source).view(U16), target.view(_U32), target)
         return result
@@ -85,18 +89,17 @@ def widen_f16(words: Array, out: Array | None = None) -> Array:
         part = target[cut]
         _half.widen_f16(take_plain(source[cut]).view(U16), part.view(_U32), part)
 
-    in_pieces(piece, source.size, item_bytes=6)
+    in_pieces(piece, source.size, 6, monitor)
     return result
 
 
-def widen_bf16(words: Array, out: Array | None = None) -> Array:
+def widen_bf16(words: Array, out: Array | None = None, *, monitor: Monitor = SILENT) -> Array:
     """bfloat16 (or its uint16 words) of any shape → float32 of that shape, exactly.
 
     Raises DTypeError, ShapeError, LayoutError.
     """
-    given = take_array(words, "words", (BF16, U16))
-    result = take_out(out, given.shape, (F32,), given)
-    source, target = take_flat(given), take_flat(result).view(_U32)
+    source, result_flat, result = take_pair(words, "words", _BF16_WORDS, out, _JUST_F32)
+    target = result_flat.view(_U32)
     if is_one_piece(source.size, 6):
         _half.widen_bf16(take_plain(source).view(U16), target)
         return result
@@ -104,28 +107,12 @@ def widen_bf16(words: Array, out: Array | None = None) -> Array:
     def piece(cut: slice) -> None:
         _half.widen_bf16(take_plain(source[cut]).view(U16), target[cut])
 
-    in_pieces(piece, source.size, item_bytes=6)
+    in_pieces(piece, source.size, 6, monitor)
     return result
 
 
-class _Scratch(threading.local):
-    """A float32 array and its uint32 words; making them takes longer than a small array does."""
-
-    def __init__(self) -> None:
-        self.values = np.empty(_SCRATCH, np.float32)
-        self.words = self.values.view(_U32)
-
-
-_scratch = _Scratch()
-
-
-def scratch_of_thread() -> tuple[Array, Array]:
-    """Scratch of this thread for a kernel that narrows: float32[1024], and its uint32 words."""
-    return _scratch.values, _scratch.words
-
-
 def _piece_to_f16(values: Array, out: Array) -> tuple[int, int, int]:
-    scratch, words = scratch_of_thread()
+    scratch, words = value_scratch()
     counts: tuple[int, int, int] = _half.narrow_f16(values.view(_I32), values, out, words, scratch)
     return counts
 
@@ -145,18 +132,18 @@ def narrowed(
     out: Array | None,
     kind: np.dtype[Any],
     words: np.dtype[Any],
+    monitor: Monitor,
 ) -> tuple[Array, NarrowCounts]:
     """``narrow`` over the pieces of float32 values, into words seen as ``kind``, and its counts."""
-    given = take_array(values, "values", (F32,))
-    result = take_out(out, given.shape, (kind, words), given)
-    source, target = take_flat(given), take_flat(result).view(words)
+    source, flat, result = take_pair(values, "values", _JUST_F32, out, (kind, words))
+    target = flat.view(words)
+    result = result if result.dtype == kind else result.view(kind)
     if is_one_piece(source.size, 4 + words.itemsize):
-        counts = _counts(narrow(take_plain(source), target))
-        return (result if result.dtype == kind else result.view(kind)), counts
+        monitor.check()
+        return result, _counts(narrow(take_plain(source), target))
 
     def piece(cut: slice) -> tuple[int, int, int]:
         return narrow(take_plain(source[cut]), target[cut])
 
-    losses = in_pieces(piece, source.size, item_bytes=4 + words.itemsize)
-    counts = NarrowCounts(*(sum(each) for each in zip(*losses, strict=True)))
-    return (result if result.dtype == kind else result.view(kind)), counts
+    losses = in_pieces(piece, source.size, 4 + words.itemsize, monitor)
+    return result, NarrowCounts(*(sum(each) for each in zip(*losses, strict=True)))

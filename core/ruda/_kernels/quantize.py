@@ -8,7 +8,7 @@ import numpy as np
 
 from ruda._kernels.checks import Array, take_array, take_out, take_plain
 from ruda._kernels.narrowing import F32, widen_f16
-from ruda._kernels.threads import in_pieces
+from ruda._kernels.threads import in_pieces, is_one_piece
 from ruda._kernels.variants import kernel
 from ruda.errors import ShapeError
 
@@ -17,6 +17,7 @@ _quantize = kernel("quantize")
 I8 = np.dtype(np.int8)
 U8 = np.dtype(np.uint8)
 _I32 = np.dtype(np.int32)
+_JUST_F32 = (F32,)
 
 _BLOCK_BYTES = 1 << 18
 """Packed bytes between which scales of blocks are widened: they stay in the cache."""
@@ -48,6 +49,8 @@ def quantize_int8(values: Array, scales: Array, out: Array | None = None) -> tup
     given = _take_matrix(values, "values", F32)
     factors = _take_scales(scales, given)
     result = take_out(out, given.shape, (I8,), given, factors)
+    if is_one_piece(given.shape[0], 5 * given.shape[1]):
+        return result, _quantize.quantize_rows(take_plain(given), factors, result)
 
     def piece(cut: slice) -> int:
         lost: int = _quantize.quantize_rows(take_plain(given[cut]), factors[cut], result[cut])
@@ -65,7 +68,10 @@ def dequantize_int8(codes: Array, scales: Array, out: Array | None = None) -> Ar
     """
     given = _take_matrix(codes, "codes", I8)
     factors = _take_scales(scales, given)
-    result = take_out(out, given.shape, (F32,), given, factors)
+    result = take_out(out, given.shape, _JUST_F32, given, factors)
+    if is_one_piece(given.shape[0], 5 * given.shape[1]):
+        _quantize.dequantize_rows(take_plain(given), factors, result)
+        return result
 
     def piece(cut: slice) -> None:
         _quantize.dequantize_rows(take_plain(given[cut]), factors[cut], result[cut])
@@ -81,11 +87,7 @@ def unpack_q4_0(blocks: Array, out: Array | None = None) -> Array:
     A block is a float16 scale and 32 halves of bytes; a value is (half - 8) · scale.
     Raises DTypeError, ShapeError, LayoutError.
     """
-
-    def call(packed: Array, scales: Array, target: Array) -> None:
-        _quantize.unpack_q4_0(packed, scales, target)
-
-    return _unpacked(call, blocks, 18, out)
+    return _unpacked(_quantize.unpack_q4_0, blocks, 18, out)
 
 
 def unpack_q8_0(blocks: Array, out: Array | None = None) -> Array:
@@ -107,7 +109,7 @@ def _unpacked(
     given = _take_matrix(blocks, "blocks", U8)
     if given.shape[1] != size:
         raise ShapeError(f"blocks has shape {given.shape}; expected {size} bytes in each block")
-    result = take_out(out, (given.shape[0], 32), (F32,), given)
+    result = take_out(out, (given.shape[0], 32), _JUST_F32, given)
     step = _BLOCK_BYTES // size
 
     def piece(cut: slice) -> None:
@@ -129,7 +131,7 @@ def _take_matrix(values: object, name: str, dtype: np.dtype[np.generic]) -> Arra
 
 
 def _take_scales(scales: Array, given: Array) -> Array:
-    factors = take_array(scales, "scales", (F32,))
+    factors = take_array(scales, "scales", _JUST_F32)
     if factors.shape != given.shape[:1]:
         raise ShapeError(
             f"scales has shape {factors.shape}; expected ({given.shape[0]},), one for each row"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,13 @@ from ruda._kernels.checks import Array, take_array, take_out, take_plain
 from ruda._kernels.narrowing import F32
 from ruda._kernels.threads import in_pieces
 from ruda._kernels.variants import kernel
+from ruda._kernels.workspace import line_scratch
 from ruda.errors import LayoutError, ShapeError
 
 _rows = kernel("rows")
 
-_BLOCK = 1024
-"""Items of a row of scratch: the BLOCK of the kernel."""
+_I32 = np.dtype(np.int32)
+_JUST_F32 = (F32,)
 _NOTHING = np.empty((0, 0), F32)
 _NOWHERE = np.empty(0, np.int64)
 
@@ -49,22 +51,20 @@ def _soft(call: Any, values: Array, scale: float, mask: Array | None, out: Array
     given = _take_rows(values, "values")
     factor = F32.type(scale)
     hidden, places = _take_mask(mask, given)
-    result = take_out(out, given.shape, (F32,), given, hidden)
+    result = take_out(out, given.shape, _JUST_F32, given, hidden)
     source = _as_rows(given)
     target = result.reshape(source.shape)
 
     def piece(cut: slice) -> None:
-        scratch, part = np.empty((2, _BLOCK), F32), target[cut]
-        words = scratch.view(np.int32)
+        part, where = target[cut], places[cut] if places.size else places
         call(
             take_plain(source[cut]),
             hidden,
-            places[cut],
+            where,
             factor,
             part,
-            part.view(np.int32),
-            scratch,
-            words,
+            part.view(_I32),
+            *line_scratch(),
         )
 
     _by_rows(piece, source, 8)
@@ -75,7 +75,7 @@ def _take_mask(mask: Array | None, given: Array) -> tuple[Array, Array]:
     """Rows of the mask, and which of them belongs to each row of the values."""
     if mask is None:
         return _NOTHING, _NOWHERE
-    found = take_array(mask, "mask", (F32,))
+    found = take_array(mask, "mask", _JUST_F32)
     try:
         np.broadcast_to(found, given.shape)
     except ValueError:
@@ -108,7 +108,7 @@ def layer_norm(
     """
     given = _take_rows(values, "values")
     weight, shift = _take_line(gamma, "gamma", given, 1), _take_line(beta, "beta", given, 0)
-    result = take_out(out, given.shape, (F32,), given, weight, shift)
+    result = take_out(out, given.shape, _JUST_F32, given, weight, shift)
     source = _as_rows(given)
     target = result.reshape(source.shape)
 
@@ -137,8 +137,8 @@ def add_layer_norm(
     if second.shape != given.shape:
         raise ShapeError(f"other has shape {second.shape}; expected that of values, {given.shape}")
     weight, shift = _take_line(gamma, "gamma", given, 1), _take_line(beta, "beta", given, 0)
-    total = take_out(added, given.shape, (F32,), given, second, weight, shift)
-    result = take_out(out, given.shape, (F32,), given, second, weight, shift)
+    total = take_out(added, given.shape, _JUST_F32, given, second, weight, shift)
+    result = take_out(out, given.shape, _JUST_F32, given, second, weight, shift)
     if np.may_share_memory(total, result):
         raise LayoutError("out shares memory with added; pass a separate array")
     left, right = _as_rows(given), _as_rows(second)
@@ -166,7 +166,7 @@ def rms_norm(
     """
     given = _take_rows(values, "values")
     weight = _take_line(gamma, "gamma", given, 1)
-    result = take_out(out, given.shape, (F32,), given, weight)
+    result = take_out(out, given.shape, _JUST_F32, given, weight)
     source = _as_rows(given)
     target = result.reshape(source.shape)
 
@@ -178,7 +178,7 @@ def rms_norm(
 
 
 def _take_rows(values: object, name: str) -> Array:
-    given = take_array(values, name, (F32,))
+    given = take_array(values, name, _JUST_F32)
     if not given.ndim:
         raise ShapeError(f"{name} has no axis; expected a last axis to work along")
     return given
@@ -187,11 +187,18 @@ def _take_rows(values: object, name: str) -> Array:
 def _take_line(values: Array | None, name: str, given: Array, default: int) -> Array:
     width = given.shape[-1]
     if values is None:
-        return np.full(width, default, F32)
-    line = take_array(values, name, (F32,))
+        return _constant(width, default)
+    line = take_array(values, name, _JUST_F32)
     if line.shape != (width,):
         raise ShapeError(f"{name} has shape {line.shape}; expected ({width},), one per column")
     return take_plain(line)
+
+
+@lru_cache(maxsize=64)
+def _constant(width: int, value: int) -> Array:
+    line = np.full(width, value, F32)
+    line.flags.writeable = False  # all callers share it
+    return line
 
 
 def _as_rows(given: Array) -> Array:

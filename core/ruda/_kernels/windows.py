@@ -8,11 +8,13 @@ import numpy as np
 
 from ruda._kernels.checks import Array, take_array, take_out, take_plain
 from ruda._kernels.narrowing import F32
-from ruda._kernels.threads import in_pieces
+from ruda._kernels.threads import in_pieces, is_one_piece
 from ruda._kernels.variants import kernel
 from ruda.errors import SettingError, ShapeError
 
 _spatial = kernel("spatial")
+
+_JUST_F32 = (F32,)
 
 Pair = tuple[int, int]
 
@@ -68,8 +70,8 @@ def depthwise_3x3(
     of the sum of magnitudes. Raises DTypeError, ShapeError, LayoutError, SettingError.
     """
     _check_pairs(stride=stride)
-    given = take_array(values, "values", (F32,))
-    found = take_array(weights, "weights", (F32,))
+    given = take_array(values, "values", _JUST_F32)
+    found = take_array(weights, "weights", _JUST_F32)
     channels = given.shape[-3] if given.ndim >= 3 else 0
     if given.ndim < 3 or found.shape != (channels, 3, 3):
         raise ShapeError(
@@ -94,7 +96,7 @@ def scale_channels(
     That is a batch norm with stored statistics; ``relu`` makes negative results 0. Exactly as
     NumPy. Raises DTypeError, ShapeError, LayoutError.
     """
-    given = take_array(values, "values", (F32,))
+    given = take_array(values, "values", _JUST_F32)
     if given.ndim < 2:
         raise ShapeError(f"values has shape {given.shape}; expected (batch, channel, …)")
     batch, channels = given.shape[:2]
@@ -102,8 +104,12 @@ def scale_channels(
         _per_channel(factors, "factors", channels),
         _per_channel(shifts, "shifts", channels),
     )
-    result = take_out(out, given.shape, (F32,), given, scale, shift)
+    result = take_out(out, given.shape, _JUST_F32, given, scale, shift)
     if not given.size:
+        return result
+    if is_one_piece(given.size, 8):
+        planes = take_plain(given).reshape(batch * channels, -1)
+        _spatial.scale_planes(planes, scale, shift, int(relu), result.reshape(planes.shape))
         return result
     source, target = given.reshape(batch, channels, -1), result.reshape(batch, channels, -1)
 
@@ -121,18 +127,22 @@ def rotate_pairs(values: Array, cos: Array, sin: Array, out: Array | None = None
     float32 (…, time, width); ``cos`` and ``sin`` are float32 (time, width / 2). Exactly as NumPy.
     Raises DTypeError, ShapeError, LayoutError.
     """
-    given = take_array(values, "values", (F32,))
+    given = take_array(values, "values", _JUST_F32)
     expected = (given.shape[-2], given.shape[-1] // 2) if given.ndim >= 2 else ()
     if given.ndim < 2 or given.shape[-1] % 2:
         raise ShapeError(f"values has shape {given.shape}; expected (…, time, even width)")
     angles = []
     for name, line in (("cos", cos), ("sin", sin)):
-        found = take_array(line, name, (F32,))
+        found = take_array(line, name, _JUST_F32)
         if found.shape != expected:
             raise ShapeError(f"{name} has shape {found.shape}; expected {expected}")
         angles.append(take_plain(found))
-    result = take_out(out, given.shape, (F32,), given, *angles)
+    result = take_out(out, given.shape, _JUST_F32, given, *angles)
     if not given.size:
+        return result
+    if is_one_piece(given.size, 8):
+        rows = take_plain(given).reshape(-1, given.shape[-1])
+        _spatial.rotate_pairs(rows, *angles, result.reshape(rows.shape))
         return result
     source, target = given.reshape(-1, *given.shape[-2:]), result.reshape(-1, *given.shape[-2:])
 
@@ -145,7 +155,7 @@ def rotate_pairs(values: Array, cos: Array, sin: Array, out: Array | None = None
 
 
 def _per_channel(values: Array, name: str, channels: int) -> Array:
-    found = take_array(values, name, (F32,))
+    found = take_array(values, name, _JUST_F32)
     if found.shape != (channels,):
         raise ShapeError(f"{name} has shape {found.shape}; expected ({channels},), one per channel")
     return take_plain(found)
@@ -167,7 +177,7 @@ def _by_planes(
     together: int = 1,
 ) -> Array:
     """``call`` over pieces of so many planes ``together``, into windows that fit the planes."""
-    given = take_array(values, "values", (F32,))
+    given = take_array(values, "values", _JUST_F32)
     if given.ndim < 2:
         raise ShapeError(f"values has shape {given.shape}; expected (…, height, width)")
     reach = [(points - 1) * gap + 1 for points, gap in zip(window, dilation, strict=True)]
@@ -177,8 +187,11 @@ def _by_planes(
             f"values has shape {given.shape}; expected room for a window of {reach[0]} × {reach[1]}"
         )
     size = [(n - span) // step + 1 for n, span, step in zip(room, reach, stride, strict=True)]
-    result = take_out(out, (*given.shape[:-2], *size), (F32,), given)
+    result = take_out(out, (*given.shape[:-2], *size), _JUST_F32, given)
     if not given.size:
+        return result
+    if is_one_piece(given.size, 8):
+        call(take_plain(given).reshape(-1, *room), result.reshape(-1, *size))
         return result
     source = given.reshape(-1, together, *room)
     target = result.reshape(-1, together, *size)

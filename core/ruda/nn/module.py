@@ -7,8 +7,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeVar
 
+from ruda._kernels import one_blas_thread
 from ruda.errors import DTypeError, ModelError, ShapeError
-from ruda.nn.blas import one_blas_thread
 from ruda.nn.param import Param
 from ruda.tensor import Tensor
 

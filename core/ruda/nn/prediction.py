@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from ruda._kernels import thread_count
+from ruda._kernels import one_blas_thread, thread_count
 from ruda.errors import SettingError, ShapeError
-from ruda.nn.blas import one_blas_thread
 from ruda.nn.module import Module
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.tensor import Tensor

@@ -34,7 +34,9 @@ _WIDEN = {
 }
 
 BLOCK_ELEMENTS = 1 << 20
-"""Elements between two stop points."""
+"""Elements between two stop points, where no kernel does the cast."""
+_CACHED = 1 << 16
+"""Elements whose words stay in the second-level cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +81,47 @@ def cast(
         array = array.astype(array.dtype.newbyteorder("="))
     if target is source or {source, target} == {DType.F32, DType.FLEX32}:
         return array, CastCounts(array.size)
-    flat = np.ascontiguousarray(array).reshape(-1)
+    flat = array.reshape(-1)
     out: Array = np.empty(flat.size, target.carrier)
-    counts = CastCounts()
-    for start in range(0, flat.size, BLOCK_ELEMENTS):
-        monitor.check()
-        block = slice(start, start + BLOCK_ELEMENTS)
-        with np.errstate(all="ignore"):  # what is lost is counted, not warned about
-            counts += _cast_block(flat[block], source, target, out[block])
-        monitor.report(Progress(min(start + BLOCK_ELEMENTS, flat.size), flat.size, "values"))
+    counts = _by_kernel(flat, source, target, out, monitor)
+    if counts is None:
+        counts = CastCounts()
+        for start in range(0, flat.size, BLOCK_ELEMENTS):
+            monitor.check()
+            block = slice(start, start + BLOCK_ELEMENTS)
+            with np.errstate(all="ignore"):  # what is lost is counted, not warned about
+                counts += _cast_block(flat[block], source, target, out[block])
+            done = min(start + BLOCK_ELEMENTS, flat.size)
+            monitor.report(Progress(done, flat.size, "values"))
     return out.reshape(array.shape), counts
+
+
+def _by_kernel(
+    values: Array, source: DType, target: DType, out: Array, monitor: Monitor
+) -> CastCounts | None:
+    """The cast in pieces that threads share, if one kernel does it; else None."""
+    if target in _NARROW and source in (DType.F32, DType.FLEX32):
+        _, lost = _NARROW[target](values, out, monitor=monitor)
+        counts = CastCounts(values.size, lost.overflow, lost.underflow, lost.subnormal)
+    elif source in _WIDEN and target in (DType.F32, DType.FLEX32):
+        _WIDEN[source](values, out, monitor=monitor)
+        # float32 has all values of the others as normal numbers.
+        tiny = _subnormal_bf16(values) if source is DType.BF16 else 0
+        counts = CastCounts(values.size, subnormal=tiny)
+    else:
+        return None
+    monitor.report(Progress(values.size, values.size, "values"))
+    return counts
+
+
+def _subnormal_bf16(values: Array) -> int:
+    """Values that are not 0 and have no bit of the exponent set: subnormal in float32, too."""
+    count = 0
+    for start in range(0, values.size, _CACHED):
+        words = values[start : start + _CACHED].view(np.uint16) & np.uint16(0x7FFF)
+        words -= np.uint16(1)  # 0 turns into the largest
+        count += int(np.count_nonzero(words < np.uint16(0x7F)))
+    return count
 
 
 def _check(array: Array, source: DType, target: DType) -> None:
@@ -111,12 +144,6 @@ def _cast_block(values: Array, source: DType, target: DType, out: Array) -> Cast
         values = values != 0
     if target.is_integer:
         return _to_integer(values, target, out)
-    if target in _NARROW and values.dtype == np.float32:
-        _, lost = _NARROW[target](values, out)
-        return CastCounts(values.size, lost.overflow, lost.underflow, lost.subnormal)
-    if source in _WIDEN and target in (DType.F32, DType.FLEX32):
-        _WIDEN[source](values, out)
-        return CastCounts(values.size, subnormal=_subnormals(out, target))
     return _to_float(values, target, out)
 
 

@@ -14,7 +14,8 @@ def set_thread_count(count: int | None) -> None:
     """Share large arrays among this many threads from now on, in the whole process.
 
     None for as many as at the start: ``RUDA_THREADS``, or the cores of this process up to a few,
-    since most of this work waits for memory. Results are the same with every number. Raises
-    SettingError below 1.
+    since most of this work waits for memory. Matrix products of NumPy's OpenBLAS take at most as
+    many as are given. Results of kernels are the same with every number. Raises SettingError
+    below 1.
     """
     _kernels.set_thread_count(count)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ruda import nn
+from ruda._kernels import blas, one_blas_thread
 from ruda.errors import SettingError, ShapeError
-from ruda.nn import blas
 from ruda.progress import Cancelled
 from ruda.tensor import Distribution, Tensor
 
@@ -66,20 +66,7 @@ def test_refused(x, options, error, message):
         nn.predict(MODEL, x, **options)
 
 
-def test_blas_threads_come_back(monkeypatch):
-    count = [6]
-    monkeypatch.setattr(blas, "_controls", lambda: (lambda: count[0], lambda n: count.insert(0, n)))
-    with blas.one_blas_thread():
-        with blas.one_blas_thread():
-            assert count[0] == 1
-        assert count[0] == 1
-    assert count[0] == 6
-    with pytest.raises(ValueError, match="inside"), blas.one_blas_thread():
-        raise ValueError("inside")
-    assert count[0] == 6
-
-
 def test_another_blas_is_left_alone(monkeypatch):
     monkeypatch.setattr(blas, "_controls", lambda: None)
-    with blas.one_blas_thread():
+    with one_blas_thread():
         assert MODEL(X).shape == (23, 3)

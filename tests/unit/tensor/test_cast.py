@@ -157,7 +157,14 @@ def test_counts_add_up():
     assert not CastCounts(1, underflow=1).clean
 
 
-def test_stops_between_blocks(monkeypatch):
+@pytest.mark.parametrize(
+    ("source", "cut", "size"),
+    [
+        pytest.param(F32, "ruda._kernels.threads.PIECE_BYTES", 24, id="by a kernel"),
+        pytest.param(DType.F64, "ruda.tensor.casting.BLOCK_ELEMENTS", 4, id="by NumPy"),
+    ],
+)
+def test_stops_between_pieces(source, cut, size, monkeypatch):
     class Stop:
         seen = 0
 
@@ -168,8 +175,15 @@ def test_stops_between_blocks(monkeypatch):
             if self.seen:
                 raise Cancelled("stopped")
 
-    monkeypatch.setattr("ruda.tensor.casting.BLOCK_ELEMENTS", 4)
+    monkeypatch.setattr(cut, size)
+    monkeypatch.setattr("ruda._kernels.threads._count", 1)
     monitor = Stop()
     with pytest.raises(Cancelled, match="stopped"):
-        cast(np.ones(10, np.float32), F32, F16, monitor=monitor)
+        cast(np.ones(10, source.numpy), source, F16, monitor=monitor)
     assert monitor.seen == 4
+
+
+def test_subnormal_bf16_are_counted_over_blocks():
+    words = np.arange(1 << 16, dtype=np.uint16).repeat(3)  # every bfloat16, in three blocks
+    _, counts = cast(words.view(DType.BF16.numpy), DType.BF16, F32)
+    assert counts == CastCounts(3 << 16, subnormal=3 * 2 * 127)

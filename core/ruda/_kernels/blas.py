@@ -1,9 +1,9 @@
-"""One BLAS thread while a model runs.
+"""How many threads NumPy's OpenBLAS takes for a matrix product: bounded here, and nowhere else.
 
 OpenBLAS shares even small matrix products among threads that wait by spinning. On two idle cores
 that gains nothing for the products of a batch; when anything else runs beside it, the same batch
 takes five to ten times as long. Work is shared among threads at the outermost level instead: see
-``predict``.
+``ruda.nn.predict``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from functools import cache
 
 _lock = threading.Lock()
 _running = 0
-_threads_before = 1
+_before = 1
+"""Threads to go back to when nothing runs inside ``one_blas_thread`` any more."""
+_at_first: int | None = None
+"""Threads before ``bound_blas`` changed them; None while it has not."""
 
 
 @contextmanager
@@ -26,7 +29,7 @@ def one_blas_thread() -> Iterator[None]:
 
     Does nothing where NumPy uses another library.
     """
-    global _running, _threads_before
+    global _running, _before
     controls = _controls()
     if controls is None:
         yield
@@ -34,7 +37,7 @@ def one_blas_thread() -> Iterator[None]:
     count, limit = controls
     with _lock:
         if not _running:
-            _threads_before = count()
+            _before = count()
             limit(1)
         _running += 1
     try:
@@ -43,7 +46,30 @@ def one_blas_thread() -> Iterator[None]:
         with _lock:
             _running -= 1
             if not _running:
-                limit(_threads_before)
+                limit(_before)
+
+
+def bound_blas(most: int | None) -> None:
+    """Let OpenBLAS take at most so many threads from now on; None: as many as it took before.
+
+    What runs inside ``one_blas_thread`` keeps to one until it ends.
+    """
+    global _before, _at_first
+    controls = _controls()
+    if controls is None:
+        return
+    count, limit = controls
+    with _lock:
+        if _at_first is None:
+            if most is None:
+                return
+            _at_first = _before if _running else count()
+        bound = _at_first if most is None else min(most, _at_first)
+        _at_first = None if most is None else _at_first
+        if _running:
+            _before = bound
+        else:
+            limit(bound)
 
 
 @cache

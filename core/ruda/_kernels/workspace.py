@@ -1,0 +1,48 @@
+"""Scratch memory of each thread that the kernels use again and again.
+
+Making it anew for every call takes longer than the work on a small array does. A kernel must be
+done with it when it returns; nothing that callers see lies in it.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from ruda._kernels.checks import Array
+
+LINES = (5, 1024)
+"""Rows of one BLOCK of float32 kernels: most of what any of them needs."""
+DISTANCES = 2048
+"""The BLOCK of the difference kernel."""
+
+
+class _Workspace(threading.local):
+    """Each kind of scratch with its words, which are the same memory."""
+
+    def __init__(self) -> None:
+        self.lines = np.empty(LINES, np.float32)
+        self.line_keys = self.lines.view(np.int32)
+        self.values = self.lines[0]
+        self.words = self.values.view(np.uint32)
+        self.distances = np.empty(DISTANCES, np.float64)
+        self.distance_words = self.distances.view(np.int64)
+
+
+_workspace = _Workspace()
+
+
+def line_scratch() -> tuple[Array, Array]:
+    """Scratch of this thread: float32 (5, 1024), and the same memory as int32."""
+    return _workspace.lines, _workspace.line_keys
+
+
+def value_scratch() -> tuple[Array, Array]:
+    """Scratch of this thread: float32 (1024), and the same memory as uint32."""
+    return _workspace.values, _workspace.words
+
+
+def distance_scratch() -> tuple[Array, Array]:
+    """Scratch of this thread: float64 (2048), and the same memory as int64."""
+    return _workspace.distances, _workspace.distance_words
