@@ -13,17 +13,6 @@ import numpy as np
 BLOCK = 1024  # a block, its scratch and its result fit the first-level cache with room to spare
 
 
-def _range(words):
-    """Least magnitude that is not 0 (less 1), and the greatest."""
-    least = np.int32(0x7FFFFFFF)
-    greatest = np.int32(0)
-    for i in range(words.shape[0]):
-        size = words[i] & np.int32(0x7FFFFFFF)
-        greatest = max(greatest, size)
-        least = min(least, (size - np.int32(1)) & np.int32(0x7FFFFFFF))  # 0 turns into the largest
-    return least, greatest
-
-
 def _above(words, limit):
     count = np.int32(0)
     for i in range(words.shape[0]):
@@ -44,10 +33,19 @@ def _above_three(words, first, second):
     return zero, one, two
 
 
-def _add_half(values, out):
-    """|value| + 0.5: the sum of a small value ends where a subnormal float16 ends, so adding rounds it."""
+def _add_half(words, values, out):
+    """|value| + 0.5: the sum of a small value ends where a subnormal float16 ends, so adding rounds it.
+
+    Also the least magnitude that is not 0 (less 1) and the greatest, for the price of no second pass.
+    """
+    least = np.int32(0x7FFFFFFF)
+    greatest = np.int32(0)
     for i in range(values.shape[0]):
+        size = words[i] & np.int32(0x7FFFFFFF)
+        greatest = max(greatest, size)
+        least = min(least, (size - np.int32(1)) & np.int32(0x7FFFFFFF))  # 0 turns into the largest
         out[i] = abs(values[i]) + np.float32(0.5)
+    return least, greatest
 
 
 def _to_f16(words, sums, out):
@@ -83,7 +81,7 @@ def _to_f16_in_range(words, sums, out):
 
 
 def _to_bf16(words, out):
-    """Rounds what is not NaN; least and greatest as ``_range``, for the price of no second pass."""
+    """Rounds what is not NaN; also as ``_add_half``, for the price of no second pass."""
     least = np.int32(0x7FFFFFFF)
     greatest = np.int32(0)
     for i in range(words.shape[0]):
@@ -112,8 +110,7 @@ def narrow_f16(words, values, out, scratch_words, scratch_values):
     for at in range(0, n, BLOCK):
         end = min(at + BLOCK, n)
         part = words[at:end]
-        least, greatest = _range(part)
-        _add_half(values[at:end], scratch_values)
+        least, greatest = _add_half(part, values[at:end], scratch_values)
         if greatest > np.int32(0x477FEFFF):
             overflow += _above(part, np.int32(0x477FEFFF)) - _above(part, np.int32(0x7F7FFFFF))
             _to_f16(part, scratch_words, out[at:end])

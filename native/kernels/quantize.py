@@ -35,32 +35,44 @@ def _quantize(values, scale, out):
         out[i] = np.int8(np.int32(whole))
 
 
-def _quantize_quickly(values, factor, out):
-    """Values times the inverse of the scale; how many may differ from ``_quantize``, or are no numbers.
-
-    A share of up to 127 is 3 roundings, less than 0.00003, off the quotient: only one that lies so
-    near to the middle of two whole numbers can go the other way.
-    """
-    doubtful = np.int32(0)
-    lost = np.int32(0)
+def _nearest(values, factor, out):
+    """As ``_quantize``, by the inverse of the scale; right but for what ``_doubtful`` counts."""
     for i in range(values.shape[0]):
-        value = values[i]
-        # Infinity minus infinity is NaN, which is not equal to itself.
-        rest = value - value
-        lost += np.int32(rest != rest)
-        share = value * factor
+        share = values[i] * factor
         share = np.float32(127) if share > np.float32(127) else share
         share = np.float32(-127) if share < np.float32(-127) else share
         whole = (share + np.float32(12582912.0)) - np.float32(12582912.0)
-        doubtful += np.int32(abs(share - whole) > np.float32(0.49997))
         whole = np.float32(0) if whole != whole else whole
         out[i] = np.int8(np.int32(whole))
-    return doubtful, lost
+
+
+def _doubtful(values, factor):
+    """How many are so near to the middle of two whole numbers that the quotient may go elsewhere.
+
+    A share of up to 128 is 3 roundings, less than 0.00003, off the quotient. What is larger counts
+    only if its rest says so, which does no harm; NaN and infinity have no rest.
+    """
+    count = np.int32(0)
+    for i in range(values.shape[0]):
+        share = values[i] * factor
+        whole = (share + np.float32(12582912.0)) - np.float32(12582912.0)
+        count += np.int32(abs(share - whole) > np.float32(0.49997))
+    return count
+
+
+def _unheld(values):
+    """How many are NaN or infinite."""
+    count = np.int32(0)
+    for i in range(values.shape[0]):
+        # Infinity minus infinity is NaN, which is not equal to itself.
+        rest = values[i] - values[i]
+        count += np.int32(rest != rest)
+    return count
 
 
 def quantize_rows(values, scales, out):
     width = values.shape[1]
-    total = 0
+    lost = 0
     for row in range(values.shape[0]):
         scale = scales[row]
         # Where the inverse is a number with all its digits.
@@ -70,11 +82,12 @@ def quantize_rows(values, scales, out):
             end = min(at + BLOCK, width)
             part = values[row, at:end]
             target = out[row, at:end]
-            doubtful, lost = _quantize_quickly(part, factor, target)
-            total += lost
-            if doubtful > np.int32(0) or not usual:
+            lost += _unheld(part)
+            if usual and _doubtful(part, factor) == np.int32(0):
+                _nearest(part, factor, target)
+            else:
                 _quantize(part, scale, target)
-    return total
+    return lost
 
 
 def _dequantize(codes, scale, out):

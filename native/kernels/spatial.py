@@ -42,18 +42,39 @@ def _raise(line, step, out):
             out[i] = _larger(out[i], line[step * i])
 
 
+def _raise_by_two(line, out):
+    """Windows of two points side by side, two steps apart."""
+    for i in range(out.shape[0]):
+        out[i] = _larger(out[i], _larger(line[2 * i], line[2 * i + 1]))
+
+
+def _raise_by_three(line, out):
+    """Windows of three points, two steps apart."""
+    for i in range(out.shape[0]):
+        seen = _larger(line[2 * i], line[2 * i + 1])
+        out[i] = _larger(out[i], _larger(seen, line[2 * i + 2]))
+
+
+def _raise_row(source, width, across, gap, line):
+    """What one row of the windows sees; a call for each point costs more than short rows do."""
+    if across == 2 and gap == 1 and width == 2:
+        _raise_by_two(source, line)
+    elif across == 2 and gap == 1 and width == 3:
+        _raise_by_three(source, line)
+    else:
+        for j in range(width):
+            _raise(source[j * gap :], across, line)
+
+
 def max_pool(planes, height, width, down, across, down_gap, across_gap, out):
     """Window of height × width points, their gaps, and the steps from window to window."""
     for plane in range(out.shape[0]):
         for row in range(out.shape[1]):
             line = out[plane, row]
+            _copy(planes[plane, row * down], across, line)
             for i in range(height):
                 source = planes[plane, row * down + i * down_gap]
-                for j in range(width):
-                    if i == 0 and j == 0:
-                        _copy(source, across, line)
-                    else:
-                        _raise(source[j * across_gap :], across, line)
+                _raise_row(source, width, across, across_gap, line)
 
 
 def _add(line, step, out):

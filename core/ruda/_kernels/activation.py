@@ -100,9 +100,9 @@ def bias_gelu(
 def _of_each(
     call: Callable[[Array, Array, Array, Array], None], values: Array, out: Array | None
 ) -> Array:
-    source, target, result = take_pair(values, "values", _JUST_F32, out, _JUST_F32)
-    if is_one_piece(source.size, 8):
-        call(take_plain(source), target, *line_scratch())
+    source, target, result, fit = take_pair(values, "values", _JUST_F32, out, _JUST_F32)
+    if fit and is_one_piece(source.size, 8):
+        call(source, target, *line_scratch())
         return result
 
     def piece(cut: slice) -> None:

@@ -98,17 +98,32 @@ def take_pair(
     allowed: tuple[np.dtype[Any], ...],
     out: object,
     kinds: tuple[np.dtype[Any], ...],
-) -> tuple[Array, Array, Array]:
-    """Input, output and result of a kernel that makes one item of each: (source, target, result).
+) -> tuple[Array, Array, Array, bool]:
+    """Input, output, result of a kernel that makes one item of each: (source, target, result, fit).
 
     ``source`` has the items of the input on one axis, in any layout; ``target`` is the memory of
-    the result on one axis. Raises as ``take_array`` and ``take_out`` do.
+    the result on one axis. ``fit`` says that a kernel can take the source as it is.
+    Raises as ``take_array`` and ``take_out`` do.
     """
+    # The usual case first, without a call: small arrays should not wait for the rest. The dtypes
+    # asked for are native, and arrays with memory of their own share none.
+    if (
+        type(values) is np.ndarray
+        and type(out) is np.ndarray
+        and values.dtype in allowed
+        and out.dtype in kinds
+        and values.shape == out.shape
+    ):
+        flags, room = values.flags.num, out.flags.num
+        plain = flags & _PLAIN == _PLAIN and room & _READY == _READY
+        if plain and flags & room & _OWNED and values.ndim == 1 and values is not out:
+            return values, out, out, True
     given = take_array(values, name, allowed)
     result = take_out(out, given.shape, kinds, given)
+    fit = is_plain(given)
     if given.ndim == 1:
-        return given, result, result
-    return given.reshape(-1), result.reshape(-1), result
+        return given, result, result, fit
+    return given.reshape(-1), result.reshape(-1), result, fit
 
 
 def _unfit(out: Array) -> LayoutError:

@@ -72,10 +72,10 @@ def widen_e5m2(codes: Array, out: Array | None = None, *, monitor: Monitor = SIL
 
 
 def _widen(codes: Array, out: Array | None, kind: np.dtype[Any], monitor: Monitor) -> Array:
-    source, target, result = take_pair(codes, "codes", (kind, U8), out, _JUST_F32)
+    source, target, result, fit = take_pair(codes, "codes", (kind, U8), out, _JUST_F32)
     table = _TABLES[kind]
-    if is_one_piece(source.size, 5):
-        _float8.widen_float8(take_plain(source).view(U8), table, target)
+    if fit and is_one_piece(source.size, 5):
+        _float8.widen_float8(source.view(U8), table, target)
         return result
 
     def piece(cut: slice) -> None:

@@ -80,9 +80,9 @@ def widen_f16(words: Array, out: Array | None = None, *, monitor: Monitor = SILE
 
     Raises DTypeError, ShapeError, LayoutError.
     """
-    source, target, result = take_pair(words, "words", _F16_WORDS, out, _JUST_F32)
-    if is_one_piece(source.size, 6):
-        _half.widen_f16(take_plain(source).view(U16), target.view(_U32), target)
+    source, target, result, fit = take_pair(words, "words", _F16_WORDS, out, _JUST_F32)
+    if fit and is_one_piece(source.size, 6):
+        _half.widen_f16(source.view(U16), target.view(_U32), target)
         return result
 
     def piece(cut: slice) -> None:
@@ -98,10 +98,10 @@ def widen_bf16(words: Array, out: Array | None = None, *, monitor: Monitor = SIL
 
     Raises DTypeError, ShapeError, LayoutError.
     """
-    source, result_flat, result = take_pair(words, "words", _BF16_WORDS, out, _JUST_F32)
-    target = result_flat.view(_U32)
-    if is_one_piece(source.size, 6):
-        _half.widen_bf16(take_plain(source).view(U16), target)
+    source, flat, result, fit = take_pair(words, "words", _BF16_WORDS, out, _JUST_F32)
+    target = flat.view(_U32)
+    if fit and is_one_piece(source.size, 6):
+        _half.widen_bf16(source.view(U16), target)
         return result
 
     def piece(cut: slice) -> None:
@@ -135,12 +135,12 @@ def narrowed(
     monitor: Monitor,
 ) -> tuple[Array, NarrowCounts]:
     """``narrow`` over the pieces of float32 values, into words seen as ``kind``, and its counts."""
-    source, flat, result = take_pair(values, "values", _JUST_F32, out, (kind, words))
+    source, flat, result, fit = take_pair(values, "values", _JUST_F32, out, (kind, words))
     target = flat.view(words)
     result = result if result.dtype == kind else result.view(kind)
-    if is_one_piece(source.size, 4 + words.itemsize):
+    if fit and is_one_piece(source.size, 4 + words.itemsize):
         monitor.check()
-        return result, _counts(narrow(take_plain(source), target))
+        return result, _counts(narrow(source, target))
 
     def piece(cut: slice) -> tuple[int, int, int]:
         return narrow(take_plain(source[cut]), target[cut])

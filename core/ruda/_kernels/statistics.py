@@ -13,6 +13,7 @@ from ruda._kernels.checks import Array, take_array, take_flat, take_plain
 from ruda._kernels.narrowing import BF16, F16, F32, widen_bf16, widen_f16
 from ruda._kernels.threads import in_pieces
 from ruda._kernels.variants import kernel
+from ruda._kernels.workspace import BLOCK, block_scratch, place_scratch
 from ruda.errors import DTypeError, SettingError
 
 _moments = kernel("moments")
@@ -29,8 +30,6 @@ _SMALL_FLOATS = tuple(
         ml_dtypes.float8_e8m0fnu,
     )
 )
-_BLOCK = 1 << 16
-"""Items widened at a time: their float32 copy stays in the second-level cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ def histogram(values: Array, low: float, high: float, bins: int) -> Array:
     def piece(cut: slice) -> Array:
         # Four tables with a column more: what the kernel asks for, summed at the end.
         tables = np.zeros((4, bins + 1), np.int64)
-        places, room = np.empty(_BLOCK, np.uint32), np.empty(_BLOCK, F32)
+        places, room = place_scratch(), block_scratch()
         for block in _blocks(source[cut]):
             _count_block(block, low, high, room, places, tables)
         return tables
@@ -126,8 +125,8 @@ def histogram(values: Array, low: float, high: float, bins: int) -> Array:
 
 
 def _blocks(flat: Array) -> Iterator[Array]:
-    for at in range(0, flat.size, _BLOCK):
-        yield flat[at : at + _BLOCK]
+    for at in range(0, flat.size, BLOCK):
+        yield flat[at : at + BLOCK]
 
 
 def _take_numbers(values: object) -> Array:
@@ -152,7 +151,8 @@ def _as_f32(block: Array, room: Array) -> Array | None:
 
 def _in_blocks(flat: Array) -> Moments:
     found = []
-    room = np.empty(min(_BLOCK, flat.size), F64 if flat.dtype.kind in "iub" else F32)
+    whole = flat.dtype.kind in "iub"
+    room = np.empty(min(BLOCK, flat.size), F64) if whole else block_scratch()
     for block in _blocks(flat):
         single = _as_f32(block, room)
         found.append(_of_integers(block, room) if single is None else _of_f32(single))

@@ -14,6 +14,8 @@ from ruda._kernels.checks import Array
 
 LINES = (5, 1024)
 """Rows of one BLOCK of float32 kernels: most of what any of them needs."""
+BLOCK = 1 << 16
+"""Items that are widened or placed at a time: they stay in the second-level cache."""
 DISTANCES = 2048
 """The BLOCK of the difference kernel."""
 
@@ -26,6 +28,8 @@ class _Workspace(threading.local):
         self.line_keys = self.lines.view(np.int32)
         self.values = self.lines[0]
         self.words = self.values.view(np.uint32)
+        self.block: Array | None = None
+        self.places: Array | None = None
         self.distances = np.empty(DISTANCES, np.float64)
         self.distance_words = self.distances.view(np.int64)
 
@@ -41,6 +45,20 @@ def line_scratch() -> tuple[Array, Array]:
 def value_scratch() -> tuple[Array, Array]:
     """Scratch of this thread: float32 (1024), and the same memory as uint32."""
     return _workspace.values, _workspace.words
+
+
+def block_scratch() -> Array:
+    """Scratch of this thread: float32 (65536)."""
+    if _workspace.block is None:
+        _workspace.block = np.empty(BLOCK, np.float32)
+    return _workspace.block
+
+
+def place_scratch() -> Array:
+    """Scratch of this thread: uint32 (65536)."""
+    if _workspace.places is None:
+        _workspace.places = np.empty(BLOCK, np.uint32)
+    return _workspace.places
 
 
 def distance_scratch() -> tuple[Array, Array]:
