@@ -250,16 +250,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(_kernels.describe())
     print(f"{platform.processor() or platform.machine()}, NumPy {np.__version__}", end="")
     print("" if torch is None else f", torch {torch.__version__}")
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in [options.only] if options.only else CASES:
         for size in sizes:
             case = CASES[name](SIZES[size])
             rows.append(row(case, size, measure(case, threads, options.seconds)))
+            if options.json is not None:  # a run takes minutes: what is known is kept
+                figures = {"bench": "kernels", "threads": threads, "rows": rows}
+                text = json.dumps(figures, indent=2, ensure_ascii=False) + "\n"
+                options.json.write_text(text, "utf-8")
     print_table(rows, threads)
     print_losses(rows)
-    if options.json is not None:
-        figures = {"bench": "kernels", "threads": threads, "rows": rows}
-        options.json.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", "utf-8")
     return 0
 
 
