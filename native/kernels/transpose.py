@@ -10,7 +10,7 @@ the cache, and would evict each other before a tile is done.
 
 import numpy as np
 
-TILE = 16
+TILE = 64  # 4 lines of the cache from each row: what fetches ahead has something to fetch
 
 
 def _load(words, row, column, tile):

@@ -12,7 +12,8 @@ from ruda.errors import ShapeError
 _transpose = kernel("transpose")
 
 _WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
-_TILE = 16
+_TILE = 64
+"""The TILE of the kernel."""
 _WORTH_BYTES = 64 << 10
 _ALIASING = 512
 _MANY_ROWS = 4096
@@ -21,13 +22,14 @@ _MANY_ROWS = 4096
 def _pays(given: Array) -> bool:
     """Whether tiles beat NumPy's plain copy of at least ``_WORTH_BYTES``, by measurements.
 
-    They do (up to 10 times) where a column's items fall on few lines of the cache, because rows
+    They do (2 to 10 times) where a column's items fall on few lines of the cache, because rows
     are a multiple of a large power of two apart, or on more lines than it has, because there are
     many rows. Elsewhere NumPy's loop is as fast or faster.
     """
     rows, columns = given.shape
     stride = columns * given.dtype.itemsize
-    return not given.dtype.hasobject and (stride % _ALIASING == 0 or rows >= _MANY_ROWS)
+    hard = stride % _ALIASING == 0 or rows >= _MANY_ROWS
+    return hard and min(rows, columns) >= _TILE and not given.dtype.hasobject
 
 
 def transpose(values: Array, out: Array | None = None) -> Array:
