@@ -47,3 +47,8 @@ def power_less(values, top, scales, scale_words, out):
         scale_words[i] = half_scale(n)
     for i in range(values.shape[0]):
         out[i] = out[i] * scales[i] * np.float32(2)
+
+
+def power(values, scales, scale_words, out):
+    """out = e^values; ``scales`` and ``scale_words`` are the same memory, as long as values."""
+    power_less(values, np.float32(0), scales, scale_words, out)
