@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ruda_workbench import GARBAGE_THRESHOLDS
 from ruda_workbench.display import no_display
 
 if TYPE_CHECKING:
     from ruda.session import TargetChoice
     from ruda.store import Recipe
+    from ruda_workbench.application import Completion, Shell
+    from ruda_workbench.main_window import MainWindow
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the workbench; the process's exit code."""
+    gc.set_threshold(*GARBAGE_THRESHOLDS)  # Qt's enums alone would have it search thirty times
     if arguments is None and sys.argv[1:] == ["--run-models"]:
         # A bundled program has no other interpreter to run models in than itself.
         from ruda.session import run_models
@@ -80,6 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def opening(options: argparse.Namespace) -> tuple[TargetChoice | None, Recipe | None]:
     """The target and the recipe that files are opened with. Raises RudaError as their parsers."""
+    if options.target is None and options.recipe is None and not options.set:
+        return None, None
     from ruda.errors import SettingError
     from ruda.session import parse_target
     from ruda.store import read_recipe
@@ -92,33 +99,39 @@ def opening(options: argparse.Namespace) -> tuple[TargetChoice | None, Recipe | 
     return target, None if options.recipe is None else read_recipe(options.recipe)
 
 
-def _run(options: argparse.Namespace) -> int:
-    from ruda.errors import RudaError
-    from ruda_workbench import operations
-    from ruda_workbench.application import (
-        Shell,
-        application,
-        build_window,
-        catch_faults,
-        let_go,
-        restore_session,
-    )
-    from ruda_workbench.storage import Storage, default_folder
+def start(options: argparse.Namespace) -> tuple[Shell, Completion]:
+    """Build the window that is shown first, and what completes it once it is painted.
 
-    try:
-        target, recipe = opening(options)
-    except (RudaError, OSError) as error:
-        sys.stderr.write(f"ruda-workbench: {error}\n")
-        return 2
+    Raises RudaError or OSError for a target or a recipe that is none.
+    """
+    from ruda_workbench.application import Completion, Shell, application, first_window
+    from ruda_workbench.glance import default_folder, glance
+
+    wanted = opening(options)
     app = application()
-    storage = Storage(options.config or default_folder())
-    window = build_window(app, storage, theme=options.theme)
-    catch_faults(window.context)
+    folder = options.config or default_folder()
+    named = bool(options.sample or options.files)
+    seen = glance(folder, restore=not options.fresh, only_crashed=named)
+    window = first_window(app, seen, theme=options.theme)
+    window.resize(window.size().boundedTo(window.screen().availableSize()))
     shell = Shell(window)
+    window.soon(partial(_open, window, options, *wanted))
+    return shell, Completion(window, folder)
+
+
+def _open(
+    window: MainWindow,
+    options: argparse.Namespace,
+    target: TargetChoice | None,
+    recipe: Recipe | None,
+) -> None:
+    """Open what the last session and the command line ask for: the window is complete."""
+    from ruda_workbench import operations
+    from ruda_workbench.application import catch_faults, restore_session
+
+    catch_faults(window.context)
     if not options.fresh:
         restore_session(window, only_crashed=bool(options.sample or options.files))
-    window.resize(window.size().boundedTo(window.screen().availableSize()))
-    window.show()
     if options.sample:
         operations.open_sample(window.context)
     if target is None and recipe is None:
@@ -126,12 +139,37 @@ def _run(options: argparse.Namespace) -> int:
     else:
         for path in options.files:
             operations.open_document(window.context, path, recipe=recipe, target=target)
-    code = app.exec()
+
+
+def run_events(window: MainWindow) -> int:
+    """Run the event loop until the program ends; the process's exit code."""
+    from PySide6.QtWidgets import QApplication
+
+    return QApplication.exec()
+
+
+def _run(options: argparse.Namespace) -> int:
+    from ruda_workbench.application import let_go
+
+    try:
+        shell, completion = start(options)
+    except Exception as error:
+        from ruda.errors import RudaError
+
+        if not isinstance(error, (RudaError, OSError)):
+            raise
+        sys.stderr.write(f"ruda-workbench: {error}\n")
+        return 2
+    shell.window.show()
+    code = run_events(shell.window)
+    completion.wait()
     let_go(shell.window)
     return code
 
 
 def _screenshot(options: argparse.Namespace) -> int:
+    import tempfile
+
     from ruda_workbench.shots import Look, take_files, take_screen
 
     theme = options.theme or "light"

@@ -100,6 +100,13 @@ class ActionBook(QObject):
         """The QAction of an id, for buttons and menus."""
         return self._entries[action_id][2]
 
+    def by_keys(self, keys: QKeySequence) -> str | None:
+        """The id of the action with these keys; None where no action has them."""
+        for action_id, (_, _, made) in self._entries.items():
+            if keys in made.shortcuts():
+                return action_id
+        return None
+
     def records(self) -> tuple[Action[Any], ...]:
         """Every registered action in order."""
         return tuple(entry[0] for entry in self._entries.values())
@@ -111,3 +118,9 @@ class ActionBook(QObject):
 
     def _triggered(self, action_id: str, _checked: bool = False) -> None:
         self.run(action_id)
+
+
+def found_by(action: Action[Any]) -> str:
+    """The words that the command field finds an action by, also in English."""
+    texts = (action.title, action.group, action.words)
+    return " ".join(dict.fromkeys([*map(tr, texts), *texts])).lower()

@@ -1,28 +1,48 @@
-"""Builds session, jobs, theme, storage and window, and joins them."""
+"""Builds the window, and what it shows: first the frame, then session, jobs and workspaces.
+
+A start from the command line paints the frame at once, imports the rest on a thread of its own
+(``Completion``) and builds it in steps between which the window answers.
+"""
 
 from __future__ import annotations
 
 import gc
 import sys
-import traceback
+from collections.abc import Iterator
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from types import TracebackType
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QEvent, QEventLoop, QTimer
-from PySide6.QtWidgets import QApplication, QDialog
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtWidgets import QApplication
 
-from ruda.session import Jobs, Session, tr
-from ruda_workbench import operations, settings_operations
-from ruda_workbench.context import Context
+from ruda.session import tr
+from ruda_workbench import GARBAGE_THRESHOLDS, language
+from ruda_workbench.glance import Glance
 from ruda_workbench.main_window import MainWindow
-from ruda_workbench.storage import Storage
 from ruda_workbench.theme import Theme
+from ruda_workbench.workspaces.table import WORKSPACES
+
+if TYPE_CHECKING:
+    from threading import Thread
+    from types import TracebackType
+
+    from ruda_workbench.context import Context
+    from ruda_workbench.storage import Storage
 
 SWITCH_INTERVAL = 0.0005
 """Seconds of one turn of a Python thread; Python's own default is ten times that."""
-GARBAGE_THRESHOLDS = (50_000, 20, 500)
-"""New objects until Python looks for cycles among the young; and how seldom among all."""
+REST = (
+    "ruda_workbench.storage",
+    "ruda_workbench.actions",
+    "ruda_workbench.settings_operations",
+    "ruda_workbench.panels.drawer",
+    "ruda_workbench.widgets.document_tabs",
+    "ruda_workbench.widgets.drop_veil",
+    "ruda_workbench.widgets.notices",
+)
+"""Modules that a complete window needs beside its workspaces and that its frame does without."""
 SETTLE_LIMIT = 120_000
 """Milliseconds that ``settle`` waits for jobs at most."""
 
@@ -45,19 +65,104 @@ def application(arguments: list[str] | None = None) -> QApplication:
     return made
 
 
+def first_window(app: QApplication, seen: Glance, *, theme: str | None = None) -> MainWindow:
+    """A window that can be shown at once, and is completed later: see ``Completion``."""
+    language.use_language(seen.language)
+    return MainWindow(Theme(app, theme or seen.theme, seen.contrast), seen)
+
+
 def build_window(app: QApplication, storage: Storage, *, theme: str | None = None) -> MainWindow:
-    """A window with nothing open."""
+    """A complete window with nothing open."""
     settings = storage.settings
-    notes = [*storage.notes, settings_operations.use_language(settings)]
+    seen = Glance(settings.theme, settings.contrast, settings.language)
+    window = first_window(app, seen, theme=theme)
+    for _ in completing(window, storage):
+        pass
+    return window
+
+
+def completing(window: MainWindow, storage: Storage) -> Iterator[None]:
+    """Put everything into a first window, in steps."""
+    from ruda.session import Jobs, Session
+    from ruda_workbench import settings_operations
+    from ruda_workbench.context import Context
+
+    settings = storage.settings
+    notes = [*storage.notes, language.use_language(settings.language)]
     settings_operations.use_limits(settings)
+    window.theme.choose_motion(settings.reduced_motion)
     jobs = Jobs(read_threads=settings.read_threads)
-    made = Theme(app, theme or settings.theme, settings.contrast)
-    made.choose_motion(settings.reduced_motion)
-    context = Context(Session(), jobs, made, storage)
-    window = MainWindow(context)
+    context = Context(Session(), jobs, window.theme, storage)
+    yield from window.steps(context)
     for note in filter(None, notes):
         context.notify("warning", tr("A file of the workbench was not understood"), note)
-    return window
+
+
+class Completion(QObject):
+    """Completes a window once it is painted: imports on a thread, then builds step by step."""
+
+    _imported = Signal(object)
+    """An error of the import, or None."""
+
+    def __init__(self, window: MainWindow, folder: Path) -> None:
+        super().__init__(window)
+        self._window = window
+        self._folder = folder
+        self._steps: Iterator[None] = iter(())
+        self._thread: Thread | None = None
+        self._imported.connect(self._begin, Qt.ConnectionType.QueuedConnection)
+        window.painted.connect(self._painted)
+
+    def wait(self) -> None:
+        """Wait for the end of the thread, where one runs: before the window is destroyed."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _painted(self) -> None:
+        QTimer.singleShot(0, self, self._import)  # this paint ends first
+
+    def _import(self) -> None:
+        from threading import Thread
+
+        self._thread = Thread(target=self._import_rest, name="imports")
+        self._thread.start()
+
+    def _import_rest(self) -> None:
+        error: Exception | None = None
+        try:
+            for name in (*REST, *(each.module for each in WORKSPACES)):
+                if self._window.is_closed:
+                    return
+                import_module(name)
+        except Exception as found:  # noqa: BLE001 - raised again where it is seen
+            error = found
+        self._imported.emit(error)
+
+    def _begin(self, error: Exception | None) -> None:
+        self.wait()
+        self._steps = self._all(error)
+        self._step()
+
+    def _all(self, error: Exception | None) -> Iterator[None]:
+        if error is not None:
+            raise error
+        from ruda_workbench.storage import Storage
+
+        storage = Storage(self._folder)
+        yield
+        yield from completing(self._window, storage)
+
+    def _step(self) -> None:
+        if self._window.is_closed:
+            self._steps = iter(())
+            return
+        try:
+            is_left = next(self._steps, self) is not self
+        except Exception:
+            QApplication.exit(1)  # a window that waits for ever would be worse than none
+            raise
+        if is_left:
+            QTimer.singleShot(0, self, self._step)
 
 
 class Shell:
@@ -69,7 +174,10 @@ class Shell:
 
     def __init__(self, window: MainWindow) -> None:
         self.window = window
-        window.context.language_wanted.connect(self._later)
+        window.soon(self._listen)
+
+    def _listen(self) -> None:
+        self.window.context.language_wanted.connect(self._later)
 
     def _later(self) -> None:
         # Not from within the click of a window that is about to go.
@@ -77,12 +185,16 @@ class Shell:
 
     def renew(self) -> None:
         """Put another window in the place of this one."""
+        from PySide6.QtWidgets import QDialog
+
         old = self.window
         context, kept, front = old.context, old.geometry_text(), old.current
         settings_open = old.findChild(QDialog, "settings") is not None
-        note = settings_operations.use_language(context.storage.settings)
+        settings = context.storage.settings
+        note = language.use_language(settings.language)
         old.release()
-        self.window = MainWindow(context)
+        self.window = MainWindow(context.theme)
+        self.window.complete(context)
         self.window.restore_geometry_text(kept)
         self.window.show_workspace(front)
         self.window.setVisible(old.isVisible())
@@ -96,6 +208,8 @@ class Shell:
 
 def restore_session(window: MainWindow, *, only_crashed: bool = False) -> None:
     """Open what was open last, as the settings say; what a crash left is brought back always."""
+    from ruda_workbench import operations
+
     storage = window.context.storage
     state, crashed = storage.last_session()
     wanted = crashed or (storage.settings.restore_session and not only_crashed)
@@ -108,6 +222,8 @@ def restore_session(window: MainWindow, *, only_crashed: bool = False) -> None:
 
 def settle(window: MainWindow, *, limit: int = SETTLE_LIMIT) -> None:
     """Run the event loop until no job is left and every answer has been drawn."""
+    from PySide6.QtCore import QCoreApplication, QEventLoop
+
     loop = QEventLoop()
     quiet = 0
 
@@ -129,6 +245,8 @@ def settle(window: MainWindow, *, limit: int = SETTLE_LIMIT) -> None:
 
 def let_go(window: MainWindow) -> None:
     """Close a window and destroy it now, in Qt's order, not in that of Python's collector."""
+    from PySide6.QtCore import QCoreApplication, QEvent
+
     window.close_now()
     window.deleteLater()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
@@ -136,6 +254,7 @@ def let_go(window: MainWindow) -> None:
 
 def catch_faults(context: Context) -> None:
     """Show an uncaught error as a notice with a report; nothing is lost and nothing freezes."""
+    import traceback
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         report = "".join(traceback.format_exception(kind, error, trace))
@@ -157,8 +276,3 @@ def _tell_fault(context: Context, kind: str, error: BaseException, report: str) 
         tr("{kind}: {error}. Your documents are untouched.", kind=kind, error=error),
         report=report,
     )
-
-
-def open_named(window: MainWindow, paths: list[Path]) -> None:
-    """Open the paths of a command line."""
-    window.open_paths(paths)

@@ -24,3 +24,10 @@ def icon_source(name: str) -> str:
 def samples() -> Path:
     """Folder of the embedded sample session."""
     return resources() / "samples"
+
+
+@lru_cache(maxsize=1)
+def sample_weights() -> Path | None:
+    """The sample's checkpoint with PyTorch's names; None where it is absent. Looked for once."""
+    found = sorted(samples().rglob("*.pt"))
+    return found[0] if found else None

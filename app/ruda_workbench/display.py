@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -32,6 +30,9 @@ def no_display() -> str | None:
 
 def _missing_library() -> str:
     """What the loader says of Qt's X11 plugin; empty if it can be loaded or is not found."""
+    import ctypes
+    import importlib.util
+
     found = importlib.util.find_spec("PySide6")
     if found is None or not found.submodule_search_locations:
         return ""
@@ -47,6 +48,8 @@ def _missing_library() -> str:
 
 def _answers() -> bool:
     """True if the X server takes a connection, or where that cannot be asked."""
+    import ctypes
+
     try:
         xcb = ctypes.CDLL("libxcb.so.1")
     except OSError:

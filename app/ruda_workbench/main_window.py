@@ -4,81 +4,60 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QPoint, Qt, QTimer
+from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
-    QDragEnterEvent,
-    QDragLeaveEvent,
-    QDropEvent,
     QGuiApplication,
+    QKeySequence,
     QResizeEvent,
 )
-from PySide6.QtWidgets import (
-    QDialog,
-    QFileDialog,
-    QFrame,
-    QHBoxLayout,
-    QMainWindow,
-    QMenu,
-    QSplitter,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
-from ruda.session import Changes, JobNews, listed, tr
-from ruda.store import available_formats
-from ruda_workbench import operations, settings_operations
-from ruda_workbench.action_book import Action, ActionBook
-from ruda_workbench.actions import CONTEXT_ACTIONS, WINDOW_ACTIONS
-from ruda_workbench.context import Context
-from ruda_workbench.dialogs.quit_sheet import QuitSheet
+from ruda.session import tr
+from ruda_workbench.frame import Frame
+from ruda_workbench.glance import Glance
 from ruda_workbench.icons import icon
-from ruda_workbench.item_models.command_list import Entry, find, find_keys
 from ruda_workbench.panels.command_field import CommandField
-from ruda_workbench.panels.drawer import HEIGHT as DRAWER_HEIGHT
-from ruda_workbench.panels.drawer import VIEWS, Drawer
-from ruda_workbench.tokens import Size, Space
-from ruda_workbench.widgets.buttons import icon_button, push_button
-from ruda_workbench.widgets.document_tabs import DocumentTabs
-from ruda_workbench.widgets.drop_veil import DropVeil
-from ruda_workbench.widgets.logo import Logo
-from ruda_workbench.widgets.notices import Notice, NoticeStack
-from ruda_workbench.widgets.rail import Rail
-from ruda_workbench.widgets.roomy import Pages, Roomy
-from ruda_workbench.widgets.status_line import StatusLine
+from ruda_workbench.theme import Theme
+from ruda_workbench.tokens import Size
 from ruda_workbench.workspaces.table import WORKSPACES
-from ruda_workbench.workspaces.workspace import Workspace
 
-LEAST = (640, 360)
-"""A screen of 1280 × 720 at 200 %. What finds no room then is scrolled to."""
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QDialog, QMenu
+
+    from ruda.session import Changes, JobNews
+    from ruda_workbench.context import Context
+    from ruda_workbench.item_models.command_list import Entry
+    from ruda_workbench.widgets.notices import Notice
+    from ruda_workbench.workspaces.workspace import Workspace
+
 INSPECTOR_FROM = 1140
 """Width of the window from which there is room for the inspector."""
 RECOVERY_DELAY = 500
 """Milliseconds of rest after an edit before the recovery file is written."""
 
 
-class MainWindow(QMainWindow):
-    """The window. Its state is the session's; it only arranges and forwards."""
+class MainWindow(Frame):
+    """The window. Its state is the session's; it only arranges and forwards.
 
-    def __init__(self, context: Context) -> None:
-        super().__init__()
-        self.context = context
-        context.setParent(self)
-        self.setObjectName("MainWindow")
-        self.setWindowTitle("Ruda")
-        self.setWindowIcon(icon("logo"))
-        self.setAcceptDrops(True)
-        self.resize(1440, 900)
-        self.setMinimumSize(*LEAST)
-        self.book = ActionBook(self)
+    Painted first and completed afterwards, in steps (``steps``) or at once (``complete``); this
+    module, too, imports what only the complete window needs where it is needed.
+    """
+
+    context: Context
+    """From the first step of completing on."""
+    _current = ""
+
+    def __init__(self, theme: Theme, seen: Glance | None = None) -> None:
+        super().__init__(theme, Glance() if seen is None else seen)
         self._workspaces: dict[str, Workspace] = {}
         self._inspectors: dict[str, QWidget] = {}
-        self._current = ""
+        self._is_begun = False
         self._inspector_wanted = True
         self._released = False
         self._asked = False
@@ -86,27 +65,77 @@ class MainWindow(QMainWindow):
         self._keep.setSingleShot(True)
         self._keep.setInterval(RECOVERY_DELAY)
         self._keep.timeout.connect(self._keep_recovery)
-        self._build()
-        self.notices = NoticeStack(self)
-        self._veil = DropVeil(self)
+        self._listen()
+
+    def _listen(self) -> None:
+        """Take the gestures of what is painted first."""
+        self.status.jobs_asked.connect(lambda: self.soon(self.toggle_jobs))
+        self.rail.chosen.connect(lambda name: self.soon(partial(self.show_workspace, name)))
+        self._settings_button.clicked.connect(lambda: self.soon(self.open_settings))
+        self._theme_button.clicked.connect(lambda: self.soon(self.toggle_theme))
+        self._menu_button.clicked.connect(lambda: self.soon(self.open_menu))
+        self.logo.clicked.connect(lambda: self.soon(self.open_menu))
+        self._open.clicked.connect(lambda: self.soon(self.ask_open))
+        page = self.welcome
+        assert page is not None
+        page.open_asked.connect(lambda: self._welcomed(self.ask_open))
+        page.sample_asked.connect(lambda: self._welcomed(partial(self._run, "file.sample")))
+        page.guide_asked.connect(lambda: self._welcomed(partial(self.open_guide, "start")))
+        page.recent_asked.connect(
+            lambda name: self._welcomed(partial(self.open_paths, [Path(name)]))
+        )
+
+    def _welcomed(self, call: Callable[[], None]) -> None:
+        """A gesture of the welcome page, until the workspace of weights answers them itself."""
+        if self.welcome is not None:
+            self.soon(call)
+
+    # Completing
+
+    def complete(self, context: Context) -> None:
+        """Build everything that is not painted first, now."""
+        for _ in self.steps(context):
+            pass
+
+    def steps(self, context: Context) -> Iterator[None]:
+        """Build everything that is not painted first, in steps that events may come between."""
+        from ruda.session import Changes
+        from ruda_workbench.actions import CONTEXT_ACTIONS, WINDOW_ACTIONS
+
+        self.context = context
+        self._is_begun = True
+        context.setParent(self)
+        self._build_rest()
+        yield
+        self.book.add(CONTEXT_ACTIONS, context)
+        self.book.add(WINDOW_ACTIONS, self)
+        for entry in WORKSPACES:
+            yield from self._add_workspace(entry.name)
+            yield
         self._connect()
-        self._stack.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.show_workspace(WORKSPACES[0].name)
-        self._stack.setFocus()
         self._theme_changed()
         self._settings_changed()
         self._refresh(Changes.ALL)
+        self.command.use_finder(self._find)
+        self._done()
 
-    # Building
+    def _build_rest(self) -> None:
+        from PySide6.QtWidgets import QSplitter
 
-    def _build(self) -> None:
-        centre = QWidget()
-        column = QVBoxLayout(centre)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        self.rail = Rail()
-        self.status = StatusLine()
-        self._stack = Pages()
+        from ruda_workbench.action_book import ActionBook
+        from ruda_workbench.panels.drawer import HEIGHT as DRAWER_HEIGHT
+        from ruda_workbench.panels.drawer import Drawer
+        from ruda_workbench.widgets.document_tabs import DocumentTabs
+        from ruda_workbench.widgets.drop_veil import DropVeil
+        from ruda_workbench.widgets.notices import NoticeStack
+        from ruda_workbench.widgets.roomy import Pages, Roomy
+
+        focus = self.focusWidget()
+        self.book = ActionBook(self)
+        self.tabs = DocumentTabs()
+        self._top.takeAt(1)  # the room that was kept for the tabs
+        self._top.insertWidget(1, self.tabs, 4)
         self._inspector = QFrame()
         self._inspector.setObjectName("Inspector")
         self._inspector.setMinimumWidth(Size.INSPECTOR)
@@ -114,78 +143,46 @@ class MainWindow(QMainWindow):
         inner.setContentsMargins(0, 0, 0, 0)
         self._inspector_stack = Pages()
         inner.addWidget(Roomy(self._inspector_stack, "inspectors"))
+        self._inspector.hide()
         self._splitter = QSplitter(Qt.Orientation.Horizontal)
-        self._splitter.setHandleWidth(1)
-        self._splitter.setChildrenCollapsible(False)
+        self._middle.removeWidget(self._stack)
         self._splitter.addWidget(Roomy(self._stack, "workspaces"))
         self._splitter.addWidget(self._inspector)
-        self._splitter.setStretchFactor(0, 1)
-        self._splitter.setStretchFactor(1, 0)
-        self._splitter.setSizes([1440 - Size.RAIL - Size.INSPECTOR, Size.INSPECTOR])
         self.drawer = Drawer(self.context)
         self._floors = QSplitter(Qt.Orientation.Vertical)
-        self._floors.setHandleWidth(1)
-        self._floors.setChildrenCollapsible(False)
         self._floors.addWidget(self._splitter)
         self._floors.addWidget(self.drawer)
-        self._floors.setStretchFactor(0, 1)
-        self._floors.setStretchFactor(1, 0)
+        for splitter in (self._splitter, self._floors):
+            splitter.setHandleWidth(1)
+            splitter.setChildrenCollapsible(False)
+            splitter.setStretchFactor(0, 1)
+            splitter.setStretchFactor(1, 0)
+        self._splitter.setSizes([1440 - Size.RAIL - Size.INSPECTOR, Size.INSPECTOR])
         self._floors.setSizes([900 - DRAWER_HEIGHT, DRAWER_HEIGHT])
-        row = QHBoxLayout()
-        row.setSpacing(0)
-        row.addWidget(self.rail)
-        row.addWidget(self._floors, 1)
-        self.setCentralWidget(centre)
-        column.addWidget(self._top_bar())
-        column.addLayout(row, 1)
-        column.addWidget(self.status)
-        self._register()
+        self._middle.addWidget(self._floors, 1)
+        self.notices = NoticeStack(self)
+        self._veil = DropVeil(self)
+        (focus or self._stack).setFocus()
 
-    def _top_bar(self) -> QFrame:
-        bar = QFrame()
-        bar.setObjectName("TopBar")
-        bar.setFixedHeight(Size.TOP_BAR)
-        row = QHBoxLayout(bar)
-        row.setContentsMargins(0, 0, Space.M, 0)
-        row.setSpacing(Space.S)
-        holder = QHBoxLayout()
-        holder.setContentsMargins(0, 0, 0, 0)
-        self.logo = Logo()
-        self.logo.setFixedWidth(Size.RAIL)
-        holder.addWidget(self.logo)
-        row.addLayout(holder)
-        row.setSpacing(0)
-        self.tabs = DocumentTabs()
-        row.addWidget(self.tabs, 4)
-        row.addSpacing(Space.L)
-        self.command = CommandField(self._find, self)
-        row.addWidget(self.command, 1)
-        row.addSpacing(Space.S)
-        self._open = push_button(tr("Open…"), "open")
-        row.addWidget(self._open)
-        return bar
-
-    def _register(self) -> None:
-        self.book.add(CONTEXT_ACTIONS, self.context)
-        self.book.add(WINDOW_ACTIONS, self)
-        for entry in WORKSPACES:
-            workspace = entry.build(self.context)
-            self._workspaces[entry.name] = workspace
-            self._stack.addWidget(workspace)
-            self.rail.add_workspace(entry.name, tr(entry.title), entry.icon, entry.keys)
-            self.book.add(type(workspace).ACTIONS, workspace)
-            panel = workspace.inspector()
-            if panel is not None:
-                self._inspectors[entry.name] = panel
-                self._inspector_stack.addWidget(panel)
-            go = partial(self.show_workspace, entry.name)
-            self.book.add_keys(f"go.{entry.name}", entry.title, entry.icon, entry.keys, go)
-        self._theme_button = icon_button("moon", tr("Switch between light and dark"), "rail.theme")
-        self._settings_button = icon_button("settings", tr("Settings"), "rail.settings")
-        self.rail.add_foot(self._settings_button)
-        self._menu_button = icon_button("menu", tr("Menu  F10"), "rail.menu")
-        self.rail.add_foot(self._theme_button)
-        self.rail.add_foot(self._menu_button)
+    def _add_workspace(self, name: str) -> Iterator[None]:
+        entry = next(each for each in WORKSPACES if each.name == name)
+        given = {"welcome": self.welcome} if name == "weights" else {}
+        workspace = entry.build(self.context, **given)
+        for _ in workspace.building():
+            yield
+        focus = self.focusWidget()
+        self.welcome = None
+        self._workspaces[name] = workspace
+        self._stack.addWidget(workspace)
+        self.book.add(type(workspace).ACTIONS, workspace)
+        panel = workspace.inspector()
+        if panel is not None:
+            self._inspectors[name] = panel
+            self._inspector_stack.addWidget(panel)
+        go = partial(self.show_workspace, name)
+        self.book.add_keys(f"go.{name}", entry.title, entry.icon, entry.keys, go)
+        if focus is not None:
+            focus.setFocus()
 
     def _connect(self) -> None:
         context = self.context
@@ -198,18 +195,16 @@ class MainWindow(QMainWindow):
         context.theme.changed.connect(self._theme_changed)
         context.settings_changed.connect(self._settings_changed)
         self.drawer.closed.connect(self.close_drawer)
-        self.status.jobs_asked.connect(self.toggle_jobs)
-        self._settings_button.clicked.connect(self.open_settings)
         self.status.cancel_asked.connect(self._cancel)
-        self.rail.chosen.connect(self.show_workspace)
         self.tabs.shown.connect(self._tab_shown)
         self.tabs.closed.connect(self._tab_closed)
         self.command.action_chosen.connect(self._run)
         self.command.key_chosen.connect(context.key_wanted)
-        self._open.clicked.connect(self.ask_open)
-        self._theme_button.clicked.connect(self.toggle_theme)
-        self._menu_button.clicked.connect(self.open_menu)
-        self.logo.clicked.connect(self.open_menu)
+
+    def run_keys(self, keys: QKeySequence) -> bool:
+        """Run the action of these keys; False where there is none."""
+        found = self.book.by_keys(keys)
+        return found is not None and self.book.run(found)
 
     # Workspaces
 
@@ -309,6 +304,8 @@ class MainWindow(QMainWindow):
         self.drawer.show_history()
         self.setWindowTitle("Ruda" if active is None else f"{active.name} – Ruda")
         self._show_summary()
+        from ruda.session import Changes
+
         if session.documents or changes != Changes.ALL:
             self._keep.start()
 
@@ -317,6 +314,8 @@ class MainWindow(QMainWindow):
         self.show_workspace("weights")
 
     def _tab_closed(self, document_id: int) -> None:
+        from ruda_workbench import operations
+
         operations.close_document(self.context, document_id)
 
     def _news(self, news: JobNews) -> None:
@@ -339,10 +338,13 @@ class MainWindow(QMainWindow):
     # Commands
 
     def _find(self, text: str) -> tuple[list[Entry], list[Entry]]:
+        from ruda_workbench.action_book import found_by
+        from ruda_workbench.item_models.command_list import Entry, find, find_keys
+
         offers = [
             (
                 Entry("action", a.id, tr(a.title), a.keys.split(";")[0], a.icon or ""),
-                _found_by(a),
+                found_by(a),
             )
             for a in self.book.records()
             if self.book.is_available(a.id) and a.id != "view.command"
@@ -356,6 +358,8 @@ class MainWindow(QMainWindow):
 
     def open_menu(self) -> None:
         """Show every action in a menu, by group."""
+        from PySide6.QtWidgets import QMenu
+
         self.book.refresh()
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -371,6 +375,8 @@ class MainWindow(QMainWindow):
 
     def show_drawer(self, view: str) -> None:
         """Show a view of the drawer; hide it if it is shown already."""
+        from ruda_workbench.panels.drawer import HEIGHT as DRAWER_HEIGHT
+
         if self.drawer.isVisible() and self.drawer.views.value == view:
             self.close_drawer()
             return
@@ -410,6 +416,8 @@ class MainWindow(QMainWindow):
         self._open_once("about", lambda: AboutWindow(self))
 
     def _open_once(self, name: str, make: Callable[[], QDialog]) -> QDialog:
+        from PySide6.QtWidgets import QDialog
+
         found = self.findChild(QDialog, name)
         if found is None:
             found = make()
@@ -423,6 +431,8 @@ class MainWindow(QMainWindow):
 
     def choose_theme(self, choice: str) -> None:
         """Hold a theme and remember it."""
+        from ruda_workbench import settings_operations
+
         settings_operations.change(self.context, "theme", choice)
 
     def toggle_theme(self) -> None:
@@ -438,6 +448,8 @@ class MainWindow(QMainWindow):
     def add_notice(self, notice: Notice) -> None:
         """Show a notice and remember it; one with a report can be copied."""
         self.drawer.add_message(notice)
+        from ruda_workbench.widgets.notices import Notice
+
         if notice.report:
             report = notice.report
             copy = (tr("Copy report"), lambda: QGuiApplication.clipboard().setText(report))
@@ -448,6 +460,9 @@ class MainWindow(QMainWindow):
 
     def open_paths(self, paths: list[Path]) -> None:
         """Open each path in the workspace that takes it; the one in front is asked first."""
+        self.soon(partial(self._open_paths, paths))
+
+    def _open_paths(self, paths: list[Path]) -> None:
         order = [self._current, *(n for n in self._workspaces if n != self._current)]
         order.sort(key=lambda name: name == "weights")  # it takes any file, so it is asked last
         for path in paths:
@@ -459,6 +474,10 @@ class MainWindow(QMainWindow):
         """Ask for what the workspace in front opens: files of weights, unless it has its own."""
         if self.workspace().ask_open():
             return
+        from PySide6.QtWidgets import QFileDialog
+
+        from ruda.store import available_formats
+
         suffixes = (suffix for each in available_formats() for suffix in each.suffixes)
         known = " ".join(f"*{suffix}" for suffix in (*dict.fromkeys(suffixes), ".index.json"))
         found, _ = QFileDialog.getOpenFileNames(
@@ -471,30 +490,20 @@ class MainWindow(QMainWindow):
 
     def ask_open_folder(self) -> None:
         """Ask for a folder and open it."""
+        from PySide6.QtWidgets import QFileDialog
+
         found = QFileDialog.getExistingDirectory(
             self, tr("Open a folder"), str(self.context.folder)
         )
         if found:
             self.open_paths([Path(found)])
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take files."""
-        if any(url.isLocalFile() for url in event.mimeData().urls()):
-            event.acceptProposedAction()
-            self._dropping(active=True)
-
-    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        """Nothing hangs over the window any more."""
-        self._dropping(active=False)
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        """Open what was dropped, wherever it fell."""
-        self._dropping(active=False)
-        urls = event.mimeData().urls()
-        event.acceptProposedAction()
-        self.open_paths([Path(url.toLocalFile()) for url in urls if url.isLocalFile()])
-
-    def _dropping(self, *, active: bool) -> None:
+    def dropping(self, *, active: bool) -> None:
+        """Show that a file hangs over the window, or that it does no more."""
+        if not self.is_complete:
+            if self.welcome is not None:
+                self.welcome.set_dropping(active=active)
+            return
         self._veil.set_active(active=active)
         self.workspace().set_dropping(active=active)
 
@@ -513,14 +522,16 @@ class MainWindow(QMainWindow):
 
     def restore_geometry_text(self, text: str) -> None:
         """Take size, place and arrangement from the session's state; what is broken stays away."""
+        from ruda_workbench.panels.drawer import VIEWS
+
         try:
             kept = json.loads(text)
-            window = base64.b64decode(kept["window"])
             inspector, drawer = bool(kept["inspector"]), str(kept["drawer"])
             columns, floors = ([int(n) for n in kept[name]] for name in ("columns", "floors"))
         except (ValueError, TypeError, KeyError):
             return
-        self.restoreGeometry(QByteArray(window))
+        if text != self._placed_by:  # since then a person may have moved it
+            self.place(text)
         self._inspector_wanted = inspector
         if all(columns):
             self._splitter.setSizes(columns)
@@ -547,18 +558,14 @@ class MainWindow(QMainWindow):
         self._asked = True
         return self.close()
 
-    def _reasons_to_stay(self) -> tuple[str, ...]:
-        """What closing would stop or lose; a session that is restored keeps its recipes."""
-        context = self.context
-        saves = [job.title for job in context.jobs.running if job.lane == "write"]
-        reasons = [tr("{title}: it would be stopped, the old file stays.", title=t) for t in saves]
-        if not context.storage.settings.restore_session:
-            names = [document.name for document in context.session.dirty]
-            if names:
-                reasons.append(tr("Not saved: the recipe of {names}.", names=listed(names)))
-        return tuple(reasons)
+    def _reasons(self) -> tuple[str, ...]:
+        from ruda_workbench.dialogs.quit_sheet import reasons_to_stay
+
+        return reasons_to_stay(self.context)
 
     def _ask_to_quit(self, reasons: tuple[str, ...]) -> None:
+        from ruda_workbench.dialogs.quit_sheet import QuitSheet
+
         if self.findChild(QuitSheet) is not None:
             return
         sheet = QuitSheet(reasons, self)
@@ -567,8 +574,15 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Keep the session, stop the jobs, close the files; ask first where something is lost."""
-        reasons = () if self._asked or self._released else self._reasons_to_stay()
+        self.is_closed = True
+        if not self.is_complete:
+            if self._is_begun:  # what the last session left is still in its file, untouched
+                self.context.close()
+            event.accept()
+            return
+        reasons = () if self._asked or self._released else self._reasons()
         if reasons:
+            self.is_closed = False
             event.ignore()
             self._ask_to_quit(reasons)
             return
@@ -583,9 +597,3 @@ class MainWindow(QMainWindow):
         context.close()
         context.session.close_files()
         event.accept()
-
-
-def _found_by(action: Action[Any]) -> str:
-    """The words that the command field finds an action by, also in English."""
-    texts = (action.title, action.group, action.words)
-    return " ".join(dict.fromkeys([*map(tr, texts), *texts])).lower()

@@ -6,7 +6,7 @@ Nothing here knows a widget. Recipe edits are in ``recipe_operations``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 
 from ruda.errors import RudaError, UnsafeContentError
@@ -209,19 +209,12 @@ def has_document(context: Context) -> bool:
 
 def has_sample(context: Context) -> bool:
     """True if the embedded sample is installed."""
-    return sample_weights() is not None
-
-
-@lru_cache(maxsize=1)
-def sample_weights() -> Path | None:
-    """The sample's checkpoint with PyTorch's names; None where it is absent. Looked for once."""
-    found = sorted(assets.samples().rglob("*.pt"))
-    return found[0] if found else None
+    return assets.sample_weights() is not None
 
 
 def open_sample(context: Context) -> None:
     """Open the embedded digits model onto its architecture, and the digits beside it."""
-    path = sample_weights()
+    path = assets.sample_weights()
     if path is None:
         context.notify("warning", tr("The sample is not installed"), str(assets.samples()))
         return
@@ -258,7 +251,6 @@ def _reopen(context: Context, kept: Sequence[DocumentState], state: SessionState
             try:
                 key = each.top_level_key
                 found.append((each, open_part(Path(each.path), key, monitor=monitor)))
-        ids: dict[int, int] = {}
             except RudaError as error:
                 found.append((each, error))
         return found
@@ -266,6 +258,7 @@ def _reopen(context: Context, kept: Sequence[DocumentState], state: SessionState
     def done(found: Found) -> None:
         wanted = None if state.active is None else state.documents[state.active]
         front: int | None = None
+        ids: dict[int, int] = {}
         for each, part in found:
             if isinstance(part, RudaError):
                 name = Path(each.path).name
@@ -277,9 +270,6 @@ def _reopen(context: Context, kept: Sequence[DocumentState], state: SessionState
                 context.notify("warning", tr("A recipe was not restored"), note)
             opened = context.session.open(
                 Path(each.path),
-            ids[next(at for at, one in enumerate(state.documents) if one is each)] = opened.id
-        if state.comparison is not None:
-            context.session.compare(comparison_of_state(state.comparison, ids))
                 index,
                 recipe=recipe,
                 target=target_of_state(each),
@@ -287,6 +277,9 @@ def _reopen(context: Context, kept: Sequence[DocumentState], state: SessionState
                 parts=parts,
             )
             front = opened.id if each is wanted else front
+            ids[next(at for at, one in enumerate(state.documents) if one is each)] = opened.id
+        if state.comparison is not None:
+            context.session.compare(comparison_of_state(state.comparison, ids))
         if front is not None:
             context.session.activate(front)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ruda.session import SaveOptions, TargetChoice
 from ruda.store import open_store
-from ruda_workbench import data_operations, operations, save_operations
+from ruda_workbench import assets, data_operations, operations, save_operations
 from ruda_workbench import recipe_operations as edits
 from ruda_workbench.application import application, build_window, let_go, settle
 from ruda_workbench.main_window import MainWindow
@@ -39,7 +39,7 @@ def self_test() -> int:
 def _story(window: MainWindow, out: Path) -> str:
     """What went wrong; empty for nothing."""
     context = window.context
-    path = operations.sample_weights()
+    path = assets.sample_weights()
     if path is None:
         return "the sample is not installed"
     operations.open_document(context, path, target=TargetChoice.of("digits"), remember=False)

@@ -2,53 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from PySide6.QtCore import QLocale
-
-from ruda.errors import SettingError
-from ruda.session import LANGUAGES, Settings, read_catalogue, tr, use_catalogue, use_sentences
+from ruda.session import Settings, tr
 from ruda.store import available_formats
 from ruda.tensor import set_thread_count
-from ruda_workbench import assets
 from ruda_workbench.context import Context
 
 _used = [Settings().header_limit]
 """The limit that the readers have now."""
 _threads = [0]
 """The number of threads that was asked for; 0 for none."""
-
-
-def language_of(settings: Settings) -> str:
-    """Code of the language that the settings ask for: that of the system where it is known."""
-    if settings.language != "system":
-        return settings.language
-    system = QLocale.system().name().split("_")[0]
-    return system if system in LANGUAGES else "en"
-
-
-def use_language(settings: Settings) -> str:
-    """Show texts in the language of the settings; a note where its catalogue is unreadable."""
-    language = language_of(settings)
-    use_catalogue({})
-    use_sentences(None)
-    if language == "en":
-        return ""
-    path = assets.resources() / "translations" / f"{language}.toml"
-    try:
-        use_catalogue(read_catalogue(path), language)
-    except (OSError, SettingError) as error:
-        return f"{error}; English is used"
-    use_sentences(lambda: _sentences(language))
-    return ""
-
-
-def _sentences(language: str) -> Mapping[str, str]:
-    """The sentences of the library in a language; none, which is English, where unreadable."""
-    try:
-        return read_catalogue(assets.resources() / "translations" / f"{language}.library.toml")
-    except (OSError, SettingError):
-        return {}
 
 
 def use_limits(settings: Settings) -> None:

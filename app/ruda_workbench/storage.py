@@ -30,13 +30,6 @@ F = TypeVar("F")
 RecentKind = Literal["weights", "dataset", "recipe"]
 
 
-def default_folder() -> Path:
-    """The user's own configuration folder."""
-    import platformdirs
-
-    return Path(platformdirs.user_config_dir("ruda-workbench", appauthor=False))
-
-
 class Storage:
     """Files of one user. Reading never fails for broken content; ``notes`` says what was wrong.
 

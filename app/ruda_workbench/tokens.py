@@ -8,8 +8,8 @@ same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from enum import Enum
+from typing import NamedTuple
 
 
 class Scheme(Enum):
@@ -38,8 +38,7 @@ class Scheme(Enum):
         return cls.DARK if dark else cls.LIGHT
 
 
-@dataclass(frozen=True, slots=True)
-class Colours:
+class Colours(NamedTuple):
     """One colour set; each value is ``#rrggbb``."""
 
     window: str
@@ -71,7 +70,7 @@ class Colours:
 
     def items(self) -> tuple[tuple[str, str], ...]:
         """Every (name, colour) in the order of declaration."""
-        return tuple((f.name, getattr(self, f.name)) for f in fields(self))
+        return tuple(zip(self._fields, self, strict=True))
 
 
 LIGHT = Colours(

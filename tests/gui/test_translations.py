@@ -250,7 +250,7 @@ def test_a_screen_in_brackets_has_no_naked_word(
 ) -> None:
     brackets = {text: f"{OPENING}{text}{CLOSING}" for text in texts}
     monkeypatch.setattr(
-        "ruda_workbench.settings_operations.use_language", lambda _: use_catalogue(brackets) or ""
+        "ruda_workbench.language.use_language", lambda _: use_catalogue(brackets) or ""
     )
     window = build_window(qapp, Storage(tmp_path / "config"), theme="light")
     try:

@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 from ruda.data import DataLoader, Dataset, InMemDataset, StackBatcher, open_dataset, write_idx
 from ruda.errors import ItemError
 from ruda.session import BatchChoice, JobState, OpenDataset, TargetChoice
-from ruda_workbench import data_operations, operations
+from ruda_workbench import assets, data_operations, operations
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.self_test import make_green
 from ruda_workbench.storage import Storage
@@ -472,7 +472,7 @@ def test_what_is_missing_is_said_with_the_button_that_mends_it(
 def test_a_run_without_data_asks_for_a_dataset(
     window: MainWindow, run: RunWorkspace, settled: Settled, letters: Path, qtbot: QtBot
 ) -> None:
-    path = operations.sample_weights()
+    path = assets.sample_weights()
     assert path is not None
     operations.open_document(window.context, path, target=TargetChoice.of("digits"))
     settled()

@@ -5,11 +5,23 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
-from ruda.session import tr
+from ruda.session import listed, tr
+from ruda_workbench.context import Context
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Space, Type
 from ruda_workbench.widgets.buttons import push_button
 from ruda_workbench.widgets.labels import label
+
+
+def reasons_to_stay(context: Context) -> tuple[str, ...]:
+    """What closing would stop or lose; a session that is restored keeps its recipes."""
+    saves = [job.title for job in context.jobs.running if job.lane == "write"]
+    reasons = [tr("{title}: it would be stopped, the old file stays.", title=t) for t in saves]
+    if not context.storage.settings.restore_session:
+        names = [document.name for document in context.session.dirty]
+        if names:
+            reasons.append(tr("Not saved: the recipe of {names}.", names=listed(names)))
+    return tuple(reasons)
 
 
 class QuitSheet(QDialog):

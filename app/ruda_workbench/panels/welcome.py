@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QFontMetrics, QPainter, QPaintEvent
@@ -16,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ruda.session import Recent, later, tr
+from ruda.session import later, tr
 from ruda_workbench.icons import paint_icon
 from ruda_workbench.theme import colour, colours, text_font
 from ruda_workbench.tokens import Radius, Space, Type
@@ -26,6 +27,26 @@ from ruda_workbench.widgets.painting import draw_round, draw_text
 
 WIDTH = 640
 MOST_RECENTS = 6
+
+
+class RecentFile(Protocol):
+    """One file that was open before, as far as its row needs it."""
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+
+    @property
+    def kind(self) -> str:
+        """``weights``, ``dataset`` or ``recipe``."""
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+
+    @property
+    def exists(self) -> bool:
+        """True if it is there now; asks the disk."""
 
 
 class _Picture(QWidget):
@@ -40,7 +61,7 @@ class _Picture(QWidget):
 
 
 class _RecentRow(QAbstractButton):
-    def __init__(self, recent: Recent) -> None:
+    def __init__(self, recent: RecentFile) -> None:
         super().__init__()
         self.recent = recent
         self._gone = not recent.exists
@@ -91,8 +112,7 @@ class _RecentRow(QAbstractButton):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class WelcomeText:
+class WelcomeText(NamedTuple):
     """What a welcome page says; ``name`` is the prefix of its object names."""
 
     name: str = "welcome"
@@ -108,6 +128,9 @@ class WelcomeText:
     """A second way to open; no button where it is empty."""
 
 
+_WEIGHTS = WelcomeText()
+
+
 class WelcomePanel(QWidget):
     """Shown while nothing is open."""
 
@@ -117,7 +140,7 @@ class WelcomePanel(QWidget):
     guide_asked = Signal()
     recent_asked = Signal(str)
 
-    def __init__(self, text: WelcomeText = WelcomeText()) -> None:
+    def __init__(self, text: WelcomeText = _WEIGHTS) -> None:
         super().__init__()
         self._text = text
         self.setObjectName(text.name)
@@ -179,7 +202,8 @@ class WelcomePanel(QWidget):
         buttons.setSpacing(Space.S)
         open_button = push_button(tr(text.open), f"{text.name}.open", primary=True)
         other = push_button(tr(text.open_other), f"{text.name}.other")
-        other.setVisible(bool(text.open_other))
+        if not text.open_other:
+            other.hide()
         self._sample = push_button(tr("Open the sample"), f"{text.name}.sample")
         buttons.addStretch(1)
         buttons.addWidget(open_button)
@@ -193,7 +217,7 @@ class WelcomePanel(QWidget):
         self._sample.clicked.connect(self.sample_asked)
         return zone
 
-    def show_page(self, recents: tuple[Recent, ...], *, has_sample: bool) -> None:
+    def show_page(self, recents: Sequence[RecentFile], *, has_sample: bool) -> None:
         """Show these recent files."""
         self._sample.setVisible(has_sample)
         while self._recents.count():

@@ -9,7 +9,7 @@ import numpy as np
 
 from ruda.session import TargetChoice
 from ruda.store import TensorIndex, TensorSnapshot, save
-from ruda_workbench import operations
+from ruda_workbench import assets, operations
 from ruda_workbench.application import settle
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.workspaces.weights import WeightsWorkspace
@@ -35,7 +35,7 @@ class Scene:
 
     def sample(self) -> None:
         """Open the sample onto its architecture; a made-up file where there is no sample."""
-        path = operations.sample_weights() or made_up(self.folder)
+        path = assets.sample_weights() or made_up(self.folder)
         target = TargetChoice.of("digits")
         operations.open_document(self.window.context, path, target=target, remember=False)
         self.settle()

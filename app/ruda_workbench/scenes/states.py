@@ -242,7 +242,7 @@ def _menu(scene: Scene) -> None:
 def _drop(scene: Scene) -> None:
     scene.sample()
     scene.settle()
-    scene.window._dropping(active=True)
+    scene.window.dropping(active=True)
 
 
 def _command_none(scene: Scene) -> None:

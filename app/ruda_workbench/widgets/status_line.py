@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu
 
-from ruda.session import JobNews, count_text, size_text, tr
+from ruda.session import tr
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Size, Space, Type
 from ruda_workbench.widgets.bars import ProgressStrip
 from ruda_workbench.widgets.buttons import icon_button, push_button
 from ruda_workbench.widgets.labels import label
+
+if TYPE_CHECKING:
+    from ruda.session import JobNews
 
 LINGER = 250
 """Milliseconds before a job is shown: shorter ones would only flicker."""
@@ -19,6 +24,8 @@ MEMORY_EVERY = 2000
 
 def job_text(news: JobNews) -> str:
     """``62 % · 1.2 GB/s`` for a job."""
+    from ruda.session import count_text, size_text
+
     if news.stopping:
         return tr("stopping…")
     parts: list[str] = []
@@ -64,6 +71,7 @@ class StatusLine(QFrame):
         self._findings = push_button(tr("No findings"), "status.findings", link=True)
         self._findings.setFont(font)
         self._findings.setProperty("quiet", True)
+        self._sentences: tuple[str, ...] = ()
         self._build()
         self._news: dict[int, JobNews] = {}
         self._shown: int | None = None
@@ -75,8 +83,7 @@ class StatusLine(QFrame):
         self._total = 0
         self._clock.setInterval(MEMORY_EVERY)
         self._clock.timeout.connect(self._show_memory)
-        self._clock.start()
-        self._show_memory()
+        self._memory.hide()  # until the settings are read
         self._hide_job()
 
     def _build(self) -> None:
@@ -118,6 +125,9 @@ class StatusLine(QFrame):
         self._findings.setText(text)
         self._findings.setAccessibleName(text)
         self._findings.setEnabled(bool(count))
+        if findings == self._sentences:
+            return
+        self._sentences = findings
         old = self._findings.menu()
         menu = QMenu(self._findings)
         for sentence in findings[:20]:
@@ -176,6 +186,8 @@ class StatusLine(QFrame):
 
     def _show_memory(self) -> None:
         import psutil
+
+        from ruda.session import size_text
 
         if not self._total:
             self._total = psutil.virtual_memory().total

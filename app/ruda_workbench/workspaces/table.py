@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
 
 from ruda.session import later
-from ruda_workbench.context import Context
-from ruda_workbench.workspaces.workspace import Workspace
+
+if TYPE_CHECKING:
+    from ruda_workbench.context import Context
+    from ruda_workbench.workspaces.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceEntry:
+class WorkspaceEntry(NamedTuple):
     """One workspace: its name, what the rail shows, its keys, and where its class is."""
 
     name: str
@@ -21,9 +22,14 @@ class WorkspaceEntry:
     module: str
     cls: str
 
-    def build(self, context: Context) -> Workspace:
-        """A new workspace."""
-        made = getattr(import_module(self.module), self.cls)(context)
+    def build(self, context: Context, **given: object) -> Workspace:
+        """A new workspace, given more where it takes more. Its module is imported now.
+
+        Raises TypeError if its class is no workspace.
+        """
+        from ruda_workbench.workspaces.workspace import Workspace
+
+        made = getattr(import_module(self.module), self.cls)(context, **given)
         if not isinstance(made, Workspace):
             raise TypeError(f"{self.module}.{self.cls} is not a Workspace")
         made.setObjectName(f"workspace.{self.name}")

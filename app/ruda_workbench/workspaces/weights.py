@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -82,7 +82,6 @@ class WeightsWorkspace(Workspace):
     def __init__(self, context: Context, welcome: WelcomePanel | None = None) -> None:
         super().__init__(context)
         self.watch = DocumentWatch(context, self)
-        self._inspector = InspectorPanel(context)
         self._views: dict[int, str] = {}
         self._save_waits = False
         self._size_of: tuple[TensorTable | None, int] = (None, 0)
@@ -91,13 +90,19 @@ class WeightsWorkspace(Workspace):
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._pages)
         self.welcome = welcome or WelcomePanel()
-        self._pages.addWidget(self.welcome)
-        self._pages.addWidget(self._document_page())
+
+    def building(self) -> Iterator[None]:
+        """The inspector, then the views one by one; the welcome page moves in at the end."""
+        self._inspector = InspectorPanel(self.context)
+        yield
+        yield from self._document_page()
+        self._pages.insertWidget(0, self.welcome)
+        self._pages.setCurrentIndex(0)
         self._connect()
         self._show_recents()
         self.watch.start()
 
-    def _document_page(self) -> QWidget:
+    def _document_page(self) -> Iterator[None]:
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(Space.L, Space.M, Space.L, Space.M)
@@ -112,15 +117,20 @@ class WeightsWorkspace(Workspace):
         self.export.setToolTip(tr("Write the load diff as HTML, Markdown, CSV or JSON"))
         row.addWidget(self.export)
         column.addLayout(row)
-        self.tensors = TensorsPanel(self.context)
-        self.diff = LoadDiffPanel(self.context, self.watch)
-        self.convert = ConvertPanel(self.context, self.watch)
-        self.chooser = TargetChooser(self.context)
         self._view_pages = Pages()
-        for panel in (self.tensors, self.diff, self.convert, self.chooser):
-            self._view_pages.addWidget(panel)
         column.addWidget(self._view_pages, 1)
-        return page
+        self.tensors = TensorsPanel(self.context)
+        self._view_pages.addWidget(self.tensors)
+        yield
+        self.diff = LoadDiffPanel(self.context, self.watch)
+        self._view_pages.addWidget(self.diff)
+        yield
+        self.convert = ConvertPanel(self.context, self.watch)
+        self._view_pages.addWidget(self.convert)
+        yield
+        self.chooser = TargetChooser(self.context)
+        self._view_pages.addWidget(self.chooser)
+        self._pages.addWidget(page)
 
     def _connect(self) -> None:
         self.welcome.open_asked.connect(self._open)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,6 +25,13 @@ class Workspace(QWidget):
     def __init__(self, context: Context) -> None:
         super().__init__()
         self.context = context
+
+    def building(self) -> Iterator[None]:
+        """What is left to build after the constructor, in steps of some 20 ms.
+
+        Run to its end before anything else of the workspace is used; events come in between.
+        """
+        return iter(())
 
     def inspector(self) -> QWidget | None:
         """What stands at the right while this workspace is shown; None for nothing.

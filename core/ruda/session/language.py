@@ -7,12 +7,12 @@ wherever they are made, and go through ``say`` (``ruda.session.sentences``) when
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from ruda.errors import SettingError
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LANGUAGES: Mapping[str, str] = MappingProxyType({"en": "English", "de": "Deutsch"})
 """Languages by their code, each named in itself."""
@@ -52,6 +52,10 @@ def read_catalogue(path: Path) -> Mapping[str, str]:
 
     Raises OSError where it cannot be read, SettingError where it is no catalogue.
     """
+    import tomllib  # a window in English needs neither
+
+    from ruda.errors import SettingError
+
     try:
         table = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
