@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,19 +58,33 @@ def picture(window: MainWindow) -> QPixmap:
 
 
 def sweep(
-    screens: Sequence[str],
+    screens: Mapping[str, Callable[[Scene], None]],
+    make: Callable[[Path], MainWindow],
     folder: Path,
     *,
     language: str = "en",
     sizes: Sequence[str] = ("large", "low"),
     schemes: Sequence[str] = SCHEMES,
 ) -> list[Path]:
-    """Take every screen in every size and scheme; returns the contact sheets, one look each."""
+    """Take every screen in every size and scheme; returns the contact sheets, one look each.
+
+    ``make`` builds a window in ``language`` that keeps its settings in a folder.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     taken: list[Taken] = []
-    for name in screens:
+    for name, stage in screens.items():
         sys.stderr.write(f"{name}\n")
-        taken += _take_looks(name, folder, language, sizes, schemes)
+        with tempfile.TemporaryDirectory() as made:
+            window = make(Path(made))
+            window.resize(SIZES["large"])
+            window.show()
+            try:
+                stage(Scene(window, Path(made)))
+                settle(window)
+                stem = folder / f"{name}-{language}"
+                taken += _take_looks(window, name, stem, sizes, schemes)
+            finally:
+                let_go(window)
     return [
         sheet
         for size in sizes
@@ -84,29 +98,18 @@ def sweep(
 
 
 def _take_looks(
-    name: str, folder: Path, language: str, sizes: Sequence[str], schemes: Sequence[str]
+    window: MainWindow, name: str, stem: Path, sizes: Sequence[str], schemes: Sequence[str]
 ) -> Iterator[Taken]:
-    from ruda_workbench.shots import SCREENS, Look
-
-    with tempfile.TemporaryDirectory() as made:
-        window = Look(language=language).window(Path(made))
-        window.resize(SIZES["large"])
-        window.show()
-        try:
-            SCREENS[name](Scene(window, Path(made)))
+    for size in sizes:
+        window.resize(SIZES[size].expandedTo(window.minimumSize()))
+        for scheme in schemes:
+            theme = window.context.theme
+            theme.choose_contrast("high" if scheme.startswith("high") else "normal")
+            theme.choose("dark" if scheme.endswith("dark") else "light")
             settle(window)
-            for size in sizes:
-                window.resize(SIZES[size].expandedTo(window.minimumSize()))
-                for scheme in schemes:
-                    theme = window.context.theme
-                    theme.choose_contrast("high" if scheme.startswith("high") else "normal")
-                    theme.choose("dark" if scheme.endswith("dark") else "light")
-                    settle(window)
-                    path = folder / f"{name}-{language}-{size}-{scheme}.png"
-                    picture(window).save(str(path))
-                    yield Taken(name, size, scheme, path)
-        finally:
-            let_go(window)
+            path = stem.with_name(f"{stem.name}-{size}-{scheme}.png")
+            picture(window).save(str(path))
+            yield Taken(name, size, scheme, path)
 
 
 def _sheets(taken: Sequence[Taken], folder: Path, stem: str) -> Iterator[Path]:

@@ -104,9 +104,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         parser.error(f"no screen is called {', '.join(unknown)}; --list names them")
     if options.all is not None:
-        names = options.screens or list(SCREENS)
+        screens = {name: SCREENS[name] for name in options.screens or SCREENS}
         language, sizes, schemes = options.language, options.size, options.scheme
-        sheets = sweep(names, options.all, language=language, sizes=sizes, schemes=schemes)
+        make = Look(language=language).window
+        sheets = sweep(screens, make, options.all, language=language, sizes=sizes, schemes=schemes)
         sys.stdout.write("".join(f"{path}\n" for path in sheets))
         return 0
     if options.list or not options.screens:
