@@ -17,6 +17,7 @@ from ruda.tensor.distribution import Distribution
 from ruda.tensor.dtype import DType
 from ruda.tensor.methods.activating import Activating
 from ruda.tensor.methods.arithmetic import Elementwise, Operators
+from ruda.tensor.methods.creating import Creating
 from ruda.tensor.methods.indexing import Indexing
 from ruda.tensor.methods.linear import Linear
 from ruda.tensor.methods.reducing import Ordering, Reducing
@@ -33,7 +34,17 @@ HOST = HostDevice()
 _COMPUTED_AS = {DType.FLEX32: DType.F32, DType.BOOL_U32: DType.BOOL}
 
 
-class Tensor(Operators, Elementwise, Shaping, Indexing, Reducing, Ordering, Linear, Activating):
+class Tensor(
+    Operators,
+    Elementwise,
+    Shaping,
+    Indexing,
+    Reducing,
+    Ordering,
+    Linear,
+    Activating,
+    Creating,
+):
     """An immutable array with a dtype. Operations return new tensors, which may share memory.
 
     ``flex32`` values are held as f32 and a 32-bit bool as bool; packed and quantized dtypes have

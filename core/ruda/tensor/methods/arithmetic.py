@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from ruda.tensor.methods.held import Held, Number, operand
+from ruda.tensor.methods.held import Held, Number, operand, tensor_array
 from ruda.tensor.operations import elementwise
 
 
@@ -277,6 +277,12 @@ class Elementwise(Held):
     def hypot(self, other: Self | Number) -> Self:
         """√(self² + other²) without overflow on the way."""
         return self._new(elementwise.hypot(self._array, operand("hypot", other)))
+
+    def lerp(self, end: Self, weight: Self | Number) -> Self:
+        """Move by weight: self + weight · (end - self), exact at weights 0 and 1; floats only."""
+        return self._new(
+            elementwise.lerp(self._array, tensor_array("lerp", end), operand("lerp", weight))
+        )
 
     def max_pair(self, other: Self | Number) -> Self:
         """The larger of two; NaN wins."""

@@ -23,6 +23,10 @@ class Linear(Held):
         """Matrix product on the last two axes: (…, n, k) @ (…, k, m) → (…, n, m)."""
         return self._new(linear.matmul(self._array, tensor_array("matmul", other)))
 
+    def matvec(self, vector: Self) -> Self:
+        """Matrices times vectors: (…, n, k) and (…, k) → (…, n); the axes in front broadcast."""
+        return self._new(linear.matvec(self._array, tensor_array("matvec", vector)))
+
     def dot(self, other: Self, axis: int = -1) -> Self:
         """Σ x·y along an axis that both have; the other axes broadcast."""
         return self._new(linear.vecdot(self._array, tensor_array("dot", other), axis))

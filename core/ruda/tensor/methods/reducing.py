@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Self
 
+import numpy as np
+
 from ruda.errors import ShapeError
 from ruda.tensor.methods.held import Held
-from ruda.tensor.operations import elementwise, indexing, ordering, reductions
+from ruda.tensor.operations import elementwise, indexing, ordering, reductions, sampling
 from ruda.tensor.operations.operands import Axes, normalise_axis
 
 
@@ -115,6 +117,13 @@ class Ordering(Held):
     """Sorting, and the largest few. NaN sorts as the largest value."""
 
     __slots__ = ()
+
+    def categorical(self, count: int, generator: np.random.Generator) -> Self:
+        """Draw classes by their weights on the last axis: (…, classes) → (…, count) as i64.
+
+        With replacement; the generator is the caller's, so one seed gives one result.
+        """
+        return self._new(sampling.categorical(self._array, count, generator))
 
     def sort(self, axis: int = -1, *, descending: bool = False) -> Self:
         """Values of an axis in order."""

@@ -7,12 +7,14 @@ from typing import Self
 
 from ruda.errors import ShapeError
 from ruda.tensor.methods.held import Held
-from ruda.tensor.operations import shaping
+from ruda.tensor.operations import padding, shaping
 from ruda.tensor.operations.operands import Axes, normalise_axis
+from ruda.tensor.operations.padding import PadMode
+from ruda.tensor.promotion import Scalar
 
 
 class Shaping(Held):
-    """Views wherever memory allows: no method here computes a value."""
+    """Views wherever memory allows: only ``pad`` adds values."""
 
     __slots__ = ()
 
@@ -115,6 +117,15 @@ class Shaping(Held):
     def unfold(self, axis: int, size: int, step: int = 1) -> Self:
         """Windows of an axis, each ``step`` further, as a new last axis of ``size``; a view."""
         return self._new(shaping.windows(self._array, axis, size, step))
+
+    def pad(
+        self, pairs: Sequence[tuple[int, int]], mode: PadMode = "constant", value: Scalar = 0
+    ) -> Self:
+        """New elements around: (before, after) for each axis, the last axis first.
+
+        Of ``value``, or taken from the tensor: ``reflect`` mirrors, ``edge`` repeats.
+        """
+        return self._new(padding.pad(self._array, pairs, mode, value))
 
     def triu(self, diagonal: int = 0) -> Self:
         """Matrices with zeros below the diagonal, which ``diagonal`` moves up."""

@@ -19,6 +19,8 @@ from ruda.tensor.operations import special
 from ruda.tensor.operations.operands import Array, Operand, check_broadcast, dtype_of, pair, recast
 from ruda.tensor.promotion import (
     accumulator,
+    promote,
+    promote_scalar,
     require_computable,
     require_float,
     require_inexact,
@@ -330,3 +332,27 @@ def is_close(left: Operand, right: Operand, rtol: float, atol: float) -> Array:
     x, y = recast(a, wide), recast(b, wide)
     with np.errstate(all="ignore"):
         return np.asarray((x == y) | (np.abs(x - y) <= atol + rtol * np.abs(y)) & np.isfinite(y))
+
+
+def lerp(start: Array, end: Array, weight: Operand) -> Array:
+    """Move by weight: start + weight · (end - start), exact at weights 0 and 1; floats only.
+
+    All three broadcast. Halves are computed in f32. Counted from the nearer end, as PyTorch's
+    ``lerp``. Raises ShapeError for shapes that do not broadcast, DTypeError for dtypes that are
+    not floats.
+    """
+    first, last, result = pair("lerp", start, end)
+    require_float("lerp", result)
+    if isinstance(weight, np.ndarray):
+        result = promote("lerp", result, dtype_of(weight))
+        check_broadcast("lerp", np.broadcast_shapes(first.shape, last.shape), weight.shape)
+    else:
+        result = promote_scalar("lerp", result, weight)
+    require_float("lerp", result)
+    wide = accumulator(result)
+    a, b = recast(first, wide), recast(last, wide)
+    w = recast(weight, wide) if isinstance(weight, np.ndarray) else wide.numpy.type(weight)
+    with np.errstate(all="ignore"):
+        way = b - a
+        found = np.where(np.abs(w) < 0.5, a + w * way, b - way * (1 - w))
+    return recast(np.asarray(found), result)

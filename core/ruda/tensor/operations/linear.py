@@ -47,6 +47,20 @@ def matmul(left: Array, right: Array) -> Array:
     return recast(product, result)
 
 
+def matvec(matrices: Array, vectors: Array) -> Array:
+    """Matrices times vectors: (…, n, k) and (…, k) → (…, n); the axes in front broadcast.
+
+    Raises ShapeError naming both shapes where they do not fit.
+    """
+    if matrices.ndim < 2 or not vectors.ndim or matrices.shape[-1] != vectors.shape[-1]:
+        raise ShapeError(
+            f"matvec: shapes {list(matrices.shape)} and {list(vectors.shape)} do not fit: needs "
+            f"(…, n, k) and (…, k)"
+        )
+    check_broadcast("matvec", matrices.shape[:-2], vectors.shape[:-1])
+    return matmul(matrices, vectors[..., None])[..., 0]
+
+
 def _no_bool(name: str, dtype: DType) -> DType:
     if dtype is DType.BOOL:
         raise DTypeError(f"{name}: bool tensors have no arithmetic; cast one to i32 first")

@@ -1,0 +1,107 @@
+"""Tensors made from sizes alone: masks, grids of places, and windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from ruda.errors import ShapeError
+from ruda.tensor.dtype import DType
+from ruda.tensor.methods.held import Array, Held
+from ruda.tensor.operations import signal
+from ruda.tensor.operations.operands import recast
+from ruda.tensor.promotion import DEFAULT_FLOAT, require_float
+
+
+class Creating(Held):
+    """Class methods; every result is fresh memory."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _made(cls, array: Array) -> Self:
+        made = object.__new__(cls)
+        made._array = array
+        return made
+
+    @classmethod
+    def triu_mask(cls, shape: Sequence[int], offset: int = 0) -> Self:
+        """(…, rows, columns), bool: False on and above the diagonal, which ``offset`` moves up.
+
+        True is what ``mask_fill`` overwrites, as in Burn. Raises ShapeError below rank 2.
+        """
+        return cls._made(~np.triu(_all("triu_mask", shape), offset))
+
+    @classmethod
+    def tril_mask(cls, shape: Sequence[int], offset: int = 0) -> Self:
+        """(…, rows, columns), bool: False on and below the diagonal, which ``offset`` moves up.
+
+        True is what ``mask_fill`` overwrites, as in Burn: the causal mask of attention. Raises
+        ShapeError below rank 2.
+        """
+        return cls._made(~np.tril(_all("tril_mask", shape), offset))
+
+    @classmethod
+    def diag_mask(cls, shape: Sequence[int], offset: int = 0) -> Self:
+        """(…, rows, columns), bool: False on the diagonal, which ``offset`` moves up, True beside.
+
+        Raises ShapeError below rank 2.
+        """
+        whole = _all("diag_mask", shape)
+        return cls._made(~(np.triu(whole, offset) & np.tril(whole, offset)))
+
+    @classmethod
+    def cartesian_grid(cls, shape: Sequence[int]) -> Self:
+        """The place of every element of a shape: (*shape, axes), i32.
+
+        Raises ShapeError for a negative size.
+        """
+        sizes = _sizes("cartesian_grid", shape)
+        return cls._made(np.moveaxis(np.indices(sizes, np.int32), 0, -1).copy())
+
+    @classmethod
+    def hann_window(cls, size: int, *, periodic: bool = True, dtype: DType = DEFAULT_FLOAT) -> Self:
+        """0.5 - 0.5·cos(2πn / N): (size,); N is ``size``, or ``size - 1`` if not periodic.
+
+        Raises SettingError for a negative size, DTypeError unless the dtype is a float.
+        """
+        return cls._window("hann_window", size, signal.HANN, periodic, dtype)
+
+    @classmethod
+    def hamming_window(
+        cls, size: int, *, periodic: bool = True, dtype: DType = DEFAULT_FLOAT
+    ) -> Self:
+        """0.54 - 0.46·cos(2πn / N): (size,); N and errors as for ``hann_window``."""
+        return cls._window("hamming_window", size, signal.HAMMING, periodic, dtype)
+
+    @classmethod
+    def blackman_window(
+        cls, size: int, *, periodic: bool = True, dtype: DType = DEFAULT_FLOAT
+    ) -> Self:
+        """0.42 - 0.5·cos(2πn / N) + 0.08·cos(4πn / N): (size,); as for ``hann_window``."""
+        return cls._window("blackman_window", size, signal.BLACKMAN, periodic, dtype)
+
+    @classmethod
+    def _window(
+        cls, name: str, size: int, terms: tuple[float, ...], periodic: bool, dtype: DType
+    ) -> Self:
+        require_float(name, dtype)
+        return cls._made(recast(signal.cosine_window(name, size, terms, periodic=periodic), dtype))
+
+
+def _sizes(name: str, shape: Sequence[int]) -> tuple[int, ...]:
+    sizes = tuple(shape)
+    if any(size < 0 for size in sizes):
+        raise ShapeError(f"{name}: shape {list(sizes)} has a negative size; sizes are 0 or more")
+    return sizes
+
+
+def _all(name: str, shape: Sequence[int]) -> Array:
+    sizes = _sizes(name, shape)
+    if len(sizes) < 2:
+        raise ShapeError(
+            f"{name}: shape {list(sizes)} has no matrices; give rows and columns at the end"
+        )
+    return np.ones(sizes, np.bool_)
