@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         write_arch,
     )
     from ruda.store.bytefile import ByteFile
+    from ruda.store.castable import cast_target
     from ruda.store.check_report import RULES, CheckReport, Finding, Severity, to_sarif
     from ruda.store.checking import check
     from ruda.store.collecting import collect
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
     )
     from ruda.store.filerange import FileRange
     from ruda.store.format import ModelFormat
-    from ruda.store.half import HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter, cast_target
+    from ruda.store.half import HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter
     from ruda.store.index import Stamp, TensorIndex, TreeNode
     from ruda.store.layout import PlannedTensor, PlanProblem
     from ruda.store.merging import MERGES
@@ -296,6 +297,7 @@ __getattr__, __dir__ = lazy_door(
         "piecewise": ("blocks",),
         "bytefile": ("ByteFile",),
         "checking": ("check",),
+        "castable": ("cast_target",),
         "check_report": (
             "RULES",
             "CheckReport",
@@ -367,7 +369,6 @@ __getattr__, __dir__ = lazy_door(
             "HALF_MODULES",
             "FloatCastAdapter",
             "HalfPrecisionAdapter",
-            "cast_target",
         ),
         "index": (
             "Stamp",

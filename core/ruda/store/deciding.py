@@ -8,11 +8,11 @@ from dataclasses import replace
 from ruda.nn import ModuleSpec, ParamSpec
 from ruda.progress import SILENT, Monitor
 from ruda.store.adapted import relabelled
+from ruda.store.castable import CASTABLE
 from ruda.store.containers import counted
 from ruda.store.decisions import Action
 from ruda.store.diff_report import DiffReport
 from ruda.store.diff_rows import Cause, DiffRow, Status
-from ruda.store.half import CASTABLE
 from ruda.store.index import TensorIndex
 from ruda.store.merging import merged
 from ruda.store.patterns import compile_pattern

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ruda.store.castable import cast_target
 from ruda.store.decisions import Action, Change, Decision, Pad, Reshape, Slice, Take, Transpose
 from ruda.store.entries import EntryReader, Place
-from ruda.store.half import cast_target
 from ruda.store.recipe import DTypePolicy, Recipe
 
 T = TypeVar("T")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ruda.errors import DTypeError, RecipeError
+from ruda.store.castable import cast_target
 from ruda.tensor import DType
 
 STEP = "decide"
@@ -321,8 +322,6 @@ def _plain(key: str, action: Action, _: list[str]) -> Decision:
 
 
 def _typed(key: str, action: Action, words: list[str]) -> Decision:
-    from ruda.store.half import cast_target
-
     try:
         return Decision(key, action, cast_target(words[0]))
     except DTypeError as error:

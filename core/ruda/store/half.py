@@ -10,6 +10,7 @@ from typing import ClassVar
 from ruda.errors import AdapterError, DTypeError, MissingExtraError, SettingError
 from ruda.store.adapt import KNOWN_KINDS, Chaining, IdentityAdapter, module_kinds
 from ruda.store.adapted import cast_to
+from ruda.store.castable import CAST_TARGETS, CASTABLE
 from ruda.store.dequantizing import dequantize
 from ruda.store.int8 import int8_per_channel
 from ruda.store.snapshot import TensorSnapshot
@@ -36,29 +37,6 @@ HALF_MODULES = frozenset(
 """RUDA's default set. BatchNorm is not in it: small running variances vanish in f16."""
 
 HALVES = (DType.F16, DType.BF16)
-CASTABLE = (DType.F64, DType.F32, DType.FLEX32, DType.F16, DType.BF16)
-"""Floats that carry their own scale. fp8 is left out: it means nothing without its scales."""
-
-CAST_TARGETS = (*CASTABLE, DType.F8_E4M3FN, DType.F8_E5M2, DType.I8)
-"""What floats can be cast to.
-
-i8 gets one scale per channel, as ``int8_per_channel``: whole numbers mean nothing without. 8-bit
-floats get none. They have a range of their own, and programs that scale them each do it their way
-(per tensor, per block of 128, multiplied or divided); values beyond it are counted as overflow.
-"""
-
-
-def cast_target(name: str) -> DType:
-    """The type that a cast names, such as ``bf16``.
-
-    Raises DTypeError for a word that is no type, with those that floats can be cast to; a type that
-    they cannot be cast to is refused by the cast itself.
-    """
-    try:
-        return DType.parse(name)
-    except DTypeError:
-        known = ", ".join(str(dtype) for dtype in CAST_TARGETS)
-        raise DTypeError(f"no dtype is called {name!r}; floats can be cast to {known}") from None
 
 
 def _checked_kind(name: str, modules: frozenset[str]) -> str:

@@ -16,15 +16,10 @@ from types import MappingProxyType
 
 from ruda.errors import DTypeError, RecipeError, SettingError
 from ruda.store.adapt import IdentityAdapter, ModuleAdapter, adapter_named, chain
+from ruda.store.castable import CAST_TARGETS, cast_target
 from ruda.store.decided import Choice, DecidedCast
 from ruda.store.decisions import Action, Change, Decision, Take, require_compatible
-from ruda.store.half import (
-    CAST_TARGETS,
-    HALF_MODULES,
-    FloatCastAdapter,
-    HalfPrecisionAdapter,
-    cast_target,
-)
+from ruda.store.half import HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter
 from ruda.store.merging import require_merge
 from ruda.store.naming import require_alone
 from ruda.store.patterns import compile_pattern, guard

@@ -51,6 +51,7 @@ from typing import Any
 import tomli_w
 
 from ruda.errors import RecipeError
+from ruda.store.castable import cast_target
 from ruda.store.decision_file import (
     decision_data,
     policy_data,
@@ -70,7 +71,6 @@ from ruda.store.entries import (
     text_of,
     write_text,
 )
-from ruda.store.half import cast_target
 from ruda.store.recipe import CastPolicy, CastScope, Recipe
 from ruda.store.remap import KeyRemapper, RemapRule
 from ruda.store.select import PathFilter

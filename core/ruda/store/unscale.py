@@ -6,7 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from ruda.store.adapted import cast_to
-from ruda.store.half import CASTABLE
+from ruda.store.castable import CASTABLE
 from ruda.store.index import TensorIndex
 from ruda.store.int8 import SUFFIX, scale_shape, with_scale
 from ruda.store.patterns import compile_pattern
