@@ -297,6 +297,8 @@ def command_test(arguments: Sequence[str]) -> int:
     pytest = [venv_python(), "-m", "pytest", "-q", f"--rootdir={ROOT}"]
     if arguments:
         return call([*pytest, *arguments], env)
+    # A rebuild of the kernels is for one process; two at once would write over each other.
+    run([venv_python(), "-c", "import ruda"])
     # Files are shared out among processes; what watches the clock or a screen comes by itself.
     beside = call(
         [*pytest, f"-n{min(os.cpu_count() or 1, 8)}", "--dist=loadfile", "-mnot alone"], env
