@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from ruda.session import tr
 from ruda_workbench.icons import icon
@@ -110,6 +110,17 @@ class ActionBook(QObject):
     def records(self) -> tuple[Action[Any], ...]:
         """Every registered action in order."""
         return tuple(entry[0] for entry in self._entries.values())
+
+    def menu(self, parent: QWidget) -> QMenu:
+        """A menu of every action, by group; it goes when it is closed."""
+        menu = QMenu(parent)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        groups: dict[str, QMenu] = {}
+        for action in self.records():
+            if action.group not in groups:
+                groups[action.group] = menu.addMenu(tr(action.group))
+            groups[action.group].addAction(self.qaction(action.id))
+        return menu
 
     def is_available(self, action_id: str) -> bool:
         """True if the action can be run now."""

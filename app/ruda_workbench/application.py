@@ -91,6 +91,7 @@ def completing(window: MainWindow, storage: Storage) -> Iterator[None]:
     notes = [*storage.notes, language.use_language(settings.language)]
     settings_operations.use_limits(settings)
     window.theme.choose_motion(settings.reduced_motion)
+    yield
     jobs = Jobs(read_threads=settings.read_threads)
     context = Context(Session(), jobs, window.theme, storage)
     yield from window.steps(context)

@@ -28,7 +28,7 @@ from ruda_workbench.tokens import Size
 from ruda_workbench.workspaces.table import WORKSPACES
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QDialog, QMenu
+    from PySide6.QtWidgets import QDialog
 
     from ruda.session import Changes, JobNews
     from ruda_workbench.context import Context
@@ -248,27 +248,10 @@ class MainWindow(Frame):
 
     def next_pane(self) -> None:
         """Give the focus to the next of: workspace, inspector, top bar, rail."""
+        from ruda_workbench.panes import step_on
+
         panes: list[QWidget] = [self._stack, self._inspector, self.tabs, self.rail]
-        panes = [pane for pane in panes if pane.isVisible()]
-        focus = QGuiApplication.focusObject()
-        held = next(
-            (
-                i
-                for i, p in enumerate(panes)
-                if isinstance(focus, QWidget) and p.isAncestorOf(focus)
-            ),
-            -1,
-        )
-        pane = panes[(held + 1) % len(panes)]
-        first = next(
-            (
-                w
-                for w in [pane, *pane.findChildren(QWidget)]
-                if w.isVisible() and w.isEnabled() and w.focusPolicy() & Qt.FocusPolicy.TabFocus
-            ),
-            pane,
-        )
-        first.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        step_on([pane for pane in panes if pane.isVisible()])
 
     def _show_inspector(self) -> None:
         panel = self._inspectors.get(self._current)
@@ -338,36 +321,17 @@ class MainWindow(Frame):
     # Commands
 
     def _find(self, text: str) -> tuple[list[Entry], list[Entry]]:
-        from ruda_workbench.action_book import found_by
-        from ruda_workbench.item_models.command_list import Entry, find, find_keys
+        from ruda_workbench.command_finder import found
 
-        offers = [
-            (
-                Entry("action", a.id, tr(a.title), a.keys.split(";")[0], a.icon or ""),
-                found_by(a),
-            )
-            for a in self.book.records()
-            if self.book.is_available(a.id) and a.id != "view.command"
-        ]
-        document = self.context.session.active
-        keys = [] if document is None else find_keys(document.index, text)
-        return find(offers, text), keys
+        return found(self.book, self.context.session.active, text)
 
     def _run(self, action_id: str) -> None:
         self.book.run(action_id)
 
     def open_menu(self) -> None:
         """Show every action in a menu, by group."""
-        from PySide6.QtWidgets import QMenu
-
         self.book.refresh()
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        groups: dict[str, QMenu] = {}
-        for action in self.book.records():
-            if action.group not in groups:
-                groups[action.group] = menu.addMenu(tr(action.group))
-            groups[action.group].addAction(self.book.qaction(action.id))
+        menu = self.book.menu(self)
         corner = self._menu_button.mapToGlobal(QPoint(self._menu_button.width() + 4, 0))
         menu.popup(QPoint(corner.x(), corner.y() - menu.sizeHint().height() + 28))
 

@@ -130,7 +130,9 @@ class WeightsWorkspace(Workspace):
         yield
         self.chooser = TargetChooser(self.context)
         self._view_pages.addWidget(self.chooser)
+        yield
         self._pages.addWidget(page)
+        yield
 
     def _connect(self) -> None:
         self.welcome.open_asked.connect(self._open)
