@@ -15,7 +15,6 @@ from PySide6.QtCore import (
 )
 
 from ruda.session import PlaneWindow, number_text
-from ruda.session.pages.plane_window import COLUMNS, ROWS
 
 KEPT = 24
 """Windows of a large plane that are remembered."""
@@ -63,7 +62,7 @@ class ValuesGridModel(QAbstractTableModel):
 
     def add_window(self, window: PlaneWindow) -> None:
         """Take values that were asked for."""
-        self._windows[window.row // ROWS, window.column // COLUMNS] = window
+        self._windows[window.place(window.row, window.column)] = window
         while len(self._windows) > KEPT:
             self._windows.pop(next(iter(self._windows)))
         rows, columns = window.values.shape
@@ -77,7 +76,7 @@ class ValuesGridModel(QAbstractTableModel):
     def _value(self, row: int, column: int) -> Any | None:
         if self._plane is not None:
             return self._plane[row, column]
-        window = self._windows.get((row // ROWS, column // COLUMNS))
+        window = self._windows.get(PlaneWindow.place(row, column))
         if window is None:
             self._missed = (row, column)
             self._ask.start()

@@ -202,6 +202,8 @@ def test_windows_lie_beside_each_other_as_the_plane(
             window = plane_window(snapshot, choice, row, column)
             rows, columns = window.values.shape
             found[row : row + rows, column : column + columns] = window.values
+            last = (row + rows - 1, column + columns - 1)
+            assert window.place(row, column) == window.place(*last) == (row // 256, column // 64)
     np.testing.assert_array_equal(found, expected)
 
 

@@ -30,6 +30,11 @@ class PlaneWindow:
     column: int
     values: Array
 
+    @staticmethod
+    def place(row: int, column: int) -> tuple[int, int]:
+        """Which window holds a cell, counted from the top left: (down, across)."""
+        return row // ROWS, column // COLUMNS
+
 
 def plane_size(shape: tuple[int, ...], choice: PlaneChoice) -> tuple[int, int]:
     """Rows and columns of a plane as a table shows it; a vector is read downwards."""
