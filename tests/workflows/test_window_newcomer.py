@@ -29,6 +29,7 @@ def test_types_are_found_from_the_save_sheet(
     (sheet,) = window.findChildren(SaveSheet)
     types = sheet.findChild(QPushButton, "save.types")
     assert types is not None
+    assert "f16" in types.text(), "the link names what a newcomer looks for"
     types.click()
     settled()
     assert not window.findChildren(SaveSheet)

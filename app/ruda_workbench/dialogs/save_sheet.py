@@ -115,7 +115,7 @@ class SaveSheet(QDialog):
         row = QHBoxLayout()
         row.addWidget(self.parts)
         row.addStretch(1)
-        types = push_button(tr("Choose types…"), "save.types", link=True)
+        types = push_button(tr("Choose types: f16, bf16…"), "save.types", link=True)
         types.setToolTip(tr("f16, bf16 or f32, and what stays as it is: under Convert"))
         types.clicked.connect(self._leave_for_types)
         row.addWidget(types)
