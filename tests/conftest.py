@@ -81,6 +81,17 @@ def _no_stray_threads() -> Iterator[None]:
         time.sleep(0.01)
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _english_again() -> Iterator[None]:
+    """The next file of tests finds the language that the program starts with."""
+    yield
+    if "ruda.session.sentences" in sys.modules or "ruda.session.language" in sys.modules:
+        from ruda.session import use_catalogue, use_sentences
+
+        use_catalogue({})
+        use_sentences(None)
+
+
 @pytest.fixture(autouse=True)
 def _no_leaked_windows(request: pytest.FixtureRequest) -> Iterator[None]:
     """A test that leaves a top-level widget behind fails with the widget's class and name."""

@@ -101,7 +101,7 @@ def test_networks_of_one_size_are_found_below_a_name_that_nobody_knows(name, tmp
     assert main(["models", "--for", str(path)]) == 0
     first, command = capsys.readouterr().out.splitlines()
     assert first.startswith(f"{name}: all of its ")
-    assert first.endswith(" are there · with remap")
+    assert first.endswith(" are there · with 1 rule")
     words = shlex.split(command)
     assert words[4:] == ["--remap", "^my\\.net\\.", ""]
     assert main(words[1:]) == 0

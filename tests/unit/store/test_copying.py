@@ -83,9 +83,11 @@ def test_a_source_that_changes_while_it_is_copied_is_found_out(source, tmp_path,
 
     def change(*arguments):
         done = real(*arguments)
+        before = source.stat()
         with open(source, "rb+") as file:
             file.seek(-20, os.SEEK_END)
             file.write(os.urandom(10))
+        os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))  # as if nobody had written
         return done
 
     monkeypatch.setattr(os, "copy_file_range", change)
@@ -160,7 +162,8 @@ def test_a_source_that_is_cut_short_meanwhile_is_an_error(source, tmp_path, kept
     target.write_bytes(b"the old file")
     with open_store(source) as index:
         os.truncate(source, kept)
-        with pytest.raises(TruncatedFileError, match=r"the file ends here, but had \d+ more"):
+        refused = r"the file ends here, but had \d+ more|was written to since it was opened"
+        with pytest.raises((TruncatedFileError, SaveError), match=refused):
             save(index, target, overwrite=True)
     assert target.read_bytes() == b"the old file"
     assert sorted(os.listdir(tmp_path)) == ["m.safetensors", "source.safetensors"]
