@@ -106,7 +106,10 @@ def test_rules_change_places_by_keys_and_the_focus_goes_along(
         card.add_draft(RuleDraft(pattern, ""))
     settled()
     both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    window.activateWindow()  # shortcuts belong to the window that is worked in
+    qtbot.waitUntil(window.isActiveWindow)
     card.rows[0].replacement.setFocus()
+    qtbot.waitUntil(lambda: card.rows[0].replacement.hasFocus())
     qtbot.keyClick(card.rows[0].replacement, Qt.Key.Key_Down, both)
     settled()
     assert patterns(window) == ["^b", "^a", "^c"]

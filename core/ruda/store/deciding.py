@@ -192,7 +192,6 @@ def _with_other_files(
         report,
         rows=tuple(rows),
         source_tensors=report.source_tensors + len(taken.found) + failed,
-        taken=tuple(snapshot.key for snapshot in taken.found.values()),
         notes=(*report.notes, *said),
     )
 

@@ -79,8 +79,6 @@ class DiffReport:
     notes: tuple[str, ...] = ()
     source_name: str = "source"
     target_name: str = "target"
-    taken: tuple[str, ...] = ()
-    """Keys in their own files of tensors that decisions take from there, one for each decision."""
 
     def __repr__(self) -> str:
         counts = " ".join(f"{status.value}={count}" for status, count in self.counts.items())
@@ -149,16 +147,11 @@ class DiffReport:
         """
         skipped = self.of(Status.SKIPPED)
         pairs = self.counts[Status.APPLIED] + self.counts[Status.ERROR]
-        # A key of another file may be one of this file's, too, and two decisions may take it.
-        taken = Counter(self.taken)
-        own = self._uses - taken
+        uses = self._uses.total() - sum(count - 1 for count in self.reused.values())
         # Of another file, by a decision, and not to be had: it counts as a source all the same.
-        lost = sum(row.source is None for row in self.of(Status.ERROR))
-        uses = len(own) + taken.total() + lost
-        unused = Counter(row.source.key for row in self.of(Status.UNUSED) if row.source is not None)
-        apart = unused.total() == self.counts[Status.UNUSED] and all(
-            own[key] == count == 1 for key, count in (unused - taken).items()
-        )
+        uses += sum(row.source is None for row in self.of(Status.ERROR))
+        alone = {row.source.key for row in self.of(Status.UNUSED) if row.source is not None}
+        apart = len(alone) == self.counts[Status.UNUSED] and alone.isdisjoint(self.reused)
         targets = pairs + self.counts[Status.MISSING] + sum(r.target is not None for r in skipped)
         return apart and uses == self.source_tensors and targets == self.target_tensors
 
