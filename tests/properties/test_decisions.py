@@ -102,6 +102,7 @@ def test_every_tensor_is_counted_once(donor, source, target, decisions, policies
     skipped = report.of(Status.SKIPPED)
     pairs = counts[Status.APPLIED] + counts[Status.ERROR]
     sources = pairs + counts[Status.UNUSED] + sum(r.source is not None for r in skipped)
+    sources -= sum(uses - 1 for uses in report.reused.values())
     targets = pairs + counts[Status.MISSING] + sum(r.target is not None for r in skipped)
     assert (sources, targets) == (report.source_tensors, report.target_tensors)
     keys = Counter(row.target.key for row in report.rows if row.target is not None)

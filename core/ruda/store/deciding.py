@@ -181,19 +181,31 @@ def _with_other_files(
         else:
             rows.append(row)
     rows += _displaced(lost, rows)
-    idle = [(key, snapshot) for key, snapshot in taken.found.items() if key not in wanted]
-    rows += [
-        DiffRow(Status.UNUSED, Cause.NO_TARGET, snapshot, replace(snapshot, key=key))
-        for key, snapshot in idle
-    ]
+    rows += _idle(taken.found, found)
     failed = sum(row.source is None for row in rows if row.status is Status.ERROR)
     said = [str(error) for key, error in taken.failed.items() if key not in wanted]
     return replace(
         report,
         rows=tuple(rows),
-        source_tensors=report.source_tensors + len(taken.found) + failed,
+        # One tensor that several decisions take is one tensor: ``reused`` lists its further uses.
+        source_tensors=report.source_tensors + len({s.key for s in taken.found.values()}) + failed,
         notes=(*report.notes, *said),
     )
+
+
+def _idle(
+    taken: Mapping[str, TensorSnapshot], wanted: Mapping[str, TensorSnapshot]
+) -> list[DiffRow]:
+    """An unused row for every tensor of another file that no parameter of the target takes."""
+    known = {snapshot.key for snapshot in wanted.values()}
+    rows = []
+    for key, snapshot in taken.items():
+        if snapshot.key not in known:
+            known.add(snapshot.key)
+            rows.append(
+                DiffRow(Status.UNUSED, Cause.NO_TARGET, snapshot, replace(snapshot, key=key))
+            )
+    return rows
 
 
 def _judged(

@@ -108,6 +108,30 @@ def test_a_tied_key_that_is_left_out_stays_out() -> None:
     assert report.totals_hold
 
 
+TAKERS = {
+    "both wanted": ("embed.weight", "other.weight"),
+    "one wanted": ("embed.weight", "nobody"),
+    "none wanted": ("nobody", "nobody.else"),
+}
+
+
+@pytest.mark.parametrize("keys", TAKERS.values(), ids=TAKERS)
+def test_one_tensor_of_another_file_that_two_decisions_take_is_one(tmp_path, keys) -> None:
+    path = tmp_path / "other.safetensors"
+    save(index_of(w=WEIGHT), path)
+    target = index_of(embed__weight=WEIGHT, other__weight=WEIGHT)
+    recipe = Recipe()
+    for key in keys:
+        recipe = recipe.with_further(Decision.of(key, Take(str(path), "w")))
+    report = diff(index_of(), target, recipe=recipe)
+    wanted = sum(key in target for key in keys)
+    assert report.counts[Status.APPLIED] == wanted + len(NORM)
+    assert report.counts[Status.UNUSED] == (not wanted)
+    assert report.source_tensors == 1 + len(NORM)
+    assert report.reused == ({"other.safetensors:w": 2} if wanted == 2 else {})
+    assert report.totals_hold
+
+
 def test_what_is_taken_from_another_file_is_tied_too(tmp_path) -> None:
     path = tmp_path / "other.safetensors"
     save(index_of(w=WEIGHT), path)
