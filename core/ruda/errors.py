@@ -18,6 +18,7 @@
     │  │  ├─ UnsupportedContentError     valid for its writer, but not read by Ruda
     │  │  └─ UnsafeContentError          .names: instructions that would run code
     │  ├─ FileAccessError (OSError)      the operating system refuses: missing, folder, permission
+    │  │  └─ FileChangedError            written to, or replaced, since it was opened
     │  ├─ MissingKeyError (KeyError)     .key, .nearest
     │  ├─ KeyCollisionError (ValueError) .key, .sources, .step: several keys would become one
     │  ├─ LoadError (ValueError)         .result: validate or allow_partial forbids this load
@@ -164,7 +165,10 @@ class FileAccessError(StoreError, OSError):
 
 
 class FileChangedError(FileAccessError):
-    """Raised when a file was written to after it was opened; its header is that of other bytes."""
+    """Raised when a file is no longer what was opened; its header may be that of other bytes."""
+
+    def __init__(self, path: Place | str | None = None) -> None:
+        super().__init__("has changed since it was opened; open it again", path=path)
 
 
 class MissingKeyError(StoreError, KeyError):

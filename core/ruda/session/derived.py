@@ -10,7 +10,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ruda.errors import RecipeError
@@ -41,8 +40,8 @@ class Derived:
 
         Raises as ``resolve_target``.
         """
-        key = (choice, _stamp(choice))
-        return self._once("target", key, choice, lambda: resolve_target(choice, monitor=monitor))
+        self._drop_outdated(choice)
+        return self._once("target", choice, choice, lambda: resolve_target(choice, monitor=monitor))
 
     def report(self, document: Document, *, monitor: Monitor = SILENT) -> DiffReport:
         """The load diff. Raises RecipeError without a target, and as ``resolve_target``."""
@@ -103,6 +102,15 @@ class Derived:
             if isinstance(target, Target):
                 target.close()
 
+    def _drop_outdated(self, choice: TargetChoice) -> None:
+        """Let go of a target whose file changed; what was made from it is kept by its identity."""
+        with self._lock:
+            targets = self._results.get("target", OrderedDict())
+            _, target = targets.get(choice, (None, None))
+        if isinstance(target, Target) and not target.is_current:
+            with self._lock:
+                targets.pop(choice, None)
+
     def _once(self, kind: str, key: Hashable, owner: object, make: Callable[[], T]) -> T:
         with self._lock:
             results = self._results.setdefault(kind, OrderedDict())
@@ -121,14 +129,3 @@ class Derived:
 def _identity(document: Document, target: Target | None) -> Hashable:
     # By identity, because a recipe may hold adapters that cannot be hashed.
     return (id(document.index), id(document.recipe), id(target))
-
-
-def _stamp(choice: TargetChoice) -> Hashable:
-    """What changes when a target's file is replaced; None for an architecture."""
-    if not choice.is_file:
-        return None
-    try:
-        found = Path(choice.name).stat()
-    except OSError:
-        return None  # opening it will say why
-    return (found.st_ino, found.st_size, found.st_mtime_ns)

@@ -15,11 +15,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ruda.errors import FileAccessError, RudaError
+from ruda.errors import FileChangedError, RudaError
 from ruda.progress import Progress
 from ruda.session.document import TargetChoice
 from ruda.session.jobs import failure_of
@@ -102,16 +101,12 @@ def _load(values: Any, monitor: _Told) -> LoadedModel:
     recipe = recipe_from_json(values["recipe"])
     key = values["top_level_key"]
     with open_store(path, top_level_key=key, monitor=monitor) as index:
-        _refuse_others(path, index.stamps, values["stamps"])
+        if index.stamps != tuple(Stamp(*each) for each in values["stamps"]):
+            raise FileChangedError(path)
         loaded = load_model(choice, index, recipe, allow_partial=True, monitor=monitor)
-        _refuse_others(path, [Stamp.of(Path(each.path)) for each in index.stamps], values["stamps"])
+        for stamp in index.stamps:
+            stamp.require_current()
         return loaded
-
-
-def _refuse_others(path: Path, stamps: Sequence[Stamp | None], opened: Sequence[Any]) -> None:
-    """Raise FileAccessError where the files are not those that the window opened."""
-    if [None if each is None else list(each) for each in stamps] != opened:
-        raise FileAccessError("has changed since it was opened; open it again", path=path)
 
 
 class _Told:

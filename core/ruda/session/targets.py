@@ -15,7 +15,7 @@ from ruda.session.document import SettingValue, TargetChoice
 if TYPE_CHECKING:
     from ruda.models import Architecture
     from ruda.nn import Module, ModuleSpec
-    from ruda.store import TensorIndex
+    from ruda.store import Stamp, TensorIndex
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +30,8 @@ class Target:
     model: Module | None = None
     index: TensorIndex | None = None
     described: ModuleSpec | None = None
+    stamp: Stamp | None = None
+    """The file as it was when it was opened; None for an architecture and for an address."""
 
     @property
     def expectation(self) -> Module | TensorIndex | ModuleSpec:
@@ -38,6 +40,11 @@ class Target:
             if found is not None:
                 return found
         raise RecipeError(f"{self.choice.name}: an empty target")
+
+    @property
+    def is_current(self) -> bool:
+        """False once another file took the place of this one, or someone wrote to it."""
+        return self.stamp is None or self.stamp.is_current
 
     def close(self) -> None:
         """Release the file, if the target is one. May be called again."""
@@ -97,11 +104,13 @@ def resolve_target(choice: TargetChoice, *, monitor: Monitor = SILENT) -> Target
     StoreError of the file.
     """
     if choice.is_file:
-        from ruda.store import is_arch_file, open_store, read_arch
+        from ruda.store import Stamp, is_arch_file, open_store, read_arch
 
         if "://" not in choice.name and is_arch_file(choice.name):
-            return Target(choice, described=read_arch(choice.name))
-        return Target(choice, index=open_store(choice.name, monitor=monitor))
+            stamp = Stamp.of(Path(choice.name))
+            return Target(choice, described=read_arch(choice.name), stamp=stamp)
+        index = open_store(choice.name, monitor=monitor)
+        return Target(choice, index=index, stamp=next(iter(index.stamps), None))
     from ruda.models import get
 
     architecture = get(choice.name)

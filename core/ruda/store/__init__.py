@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from ruda.store.filerange import FileRange
     from ruda.store.format import ModelFormat
     from ruda.store.half import HALF_MODULES, FloatCastAdapter, HalfPrecisionAdapter
-    from ruda.store.index import Stamp, TensorIndex, TreeNode
+    from ruda.store.index import TensorIndex, TreeNode
     from ruda.store.layout import PlannedTensor, PlanProblem
     from ruda.store.merging import MERGES
     from ruda.store.metadata_edit import MetadataEdit, edit_metadata
@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from ruda.store.shares import share_text
     from ruda.store.snapshot import ArraySource, Origin, TensorSnapshot, TensorSource
     from ruda.store.special import Gpt2ToRuda, RopeOrder, RudaToGpt2, TiedHead
+    from ruda.store.stamp import Stamp
     from ruda.store.stores import PytorchStore, RudapackStore, SafetensorsStore, StoreOptions
     from ruda.store.suggest_report import Suggestion, SuggestKind, SuggestReport, Verdict
     from ruda.store.suggesting import suggest
@@ -342,7 +343,6 @@ __getattr__, __dir__ = lazy_door(
             "DiffRow",
             "Flag",
             "Nearest",
-            "Stamp",
             "Status",
             "fold",
             "fold_all",
@@ -371,7 +371,6 @@ __getattr__, __dir__ = lazy_door(
             "HalfPrecisionAdapter",
         ),
         "index": (
-            "Stamp",
             "TensorIndex",
             "TreeNode",
         ),
@@ -454,6 +453,7 @@ __getattr__, __dir__ = lazy_door(
             "RudaToGpt2",
             "TiedHead",
         ),
+        "stamp": ("Stamp",),
         "stores": (
             "PytorchStore",
             "RudapackStore",

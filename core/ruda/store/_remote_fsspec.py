@@ -23,7 +23,6 @@ _MARKS = (
 PATIENCE_SECONDS = 60.0
 SLOWEST = 64 << 10
 """Bytes per second below which a connection counts as stalled."""
-_CHANGED = "the file changed on the server while it was open; open it again"
 
 
 class FsspecRemote:
@@ -78,7 +77,7 @@ class FsspecRemote:
         except Exception as error:
             raise failure(self._uri, error) from error
         if now != self._mark:
-            raise FileChangedError(_CHANGED, path=self._uri)
+            raise FileChangedError(self._uri)
 
     def close(self) -> None:
         """Do nothing: fsspec shares its connections among all files."""

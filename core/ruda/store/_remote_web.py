@@ -79,8 +79,7 @@ class WebRemote:
                 )
             start, end, size = self._span(answer)
             if size != self.size or _mark(answer) != self._mark:
-                why = "the file changed on the server while it was open; open it again"
-                raise FileChangedError(why, path=self._uri)
+                raise FileChangedError(self._uri)
             if (start, end) != (offset, offset + count):
                 raise self._fault(
                     f"the server was asked for bytes {offset} to {offset + count}, and sends "

@@ -18,6 +18,7 @@ from pathlib import Path
 from ruda.errors import FileAccessError, FileChangedError, StoreError, TruncatedFileError
 from ruda.store._absent import absence
 from ruda.store._windows import extended
+from ruda.store.stamp import Stamp
 from ruda.store.uri import Place
 
 READ_BYTES = 1 << 30
@@ -34,8 +35,8 @@ class ByteFile:
     path: Place
     note: str | None = None
     """What a person should know of how the file is read."""
-    _stamp: tuple[int, int] | None = None
-    """How the file was when it was opened; None for bytes that nobody else can write."""
+    _stamp: Stamp | None = None
+    """The file as it was opened; None for bytes that nobody else can write."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = path = Path(path)
@@ -47,8 +48,8 @@ class ByteFile:
                     path=self.path,
                 )
             self._file = open(place, "rb", buffering=0)  # noqa: SIM115 - closed by close()
-            self._stamp = self._stamp_now()
-            self.size = self._stamp[1]
+            self._stamp = Stamp.of_open(path, self._file.fileno())
+            self.size = self._stamp.nbytes
         except FileNotFoundError as error:
             raise FileAccessError(absence(path), path=path) from error
         except IsADirectoryError as error:
@@ -180,21 +181,12 @@ class ByteFile:
         if self._stamp is None:
             return
         try:
-            same = self._stamp_now() == self._stamp
+            same = self._stamp.is_of_open(self._file.fileno())
         except (OSError, ValueError) as error:
             why = "the file was closed" if self.closed else error
             raise FileAccessError(f"cannot be read: {why}", path=self.path) from error
         if not same:
-            raise FileChangedError(
-                "was written to since it was opened, and its header may say nothing of the bytes "
-                "that are there now; open it again",
-                path=self.path,
-            )
-
-    def _stamp_now(self) -> tuple[int, int]:
-        """When the open file was written last, in nanoseconds, and its bytes."""
-        found = os.fstat(self._file.fileno())
-        return found.st_mtime_ns, found.st_size
+            raise FileChangedError(self.path)
 
     def _read_some(self, position: int, buffer: memoryview) -> int:
         if hasattr(os, "preadv"):

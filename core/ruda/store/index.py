@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import os
-import stat
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from ruda.errors import KeyCollisionError, MissingKeyError
 from ruda.store.snapshot import TensorSnapshot
+from ruda.store.stamp import Stamp
 from ruda.store.uri import Place
 
 
@@ -41,28 +39,6 @@ class TensorFacts(NamedTuple):
     shared_with: str | None
     file: str
     """Name of the file that holds it; empty for one in memory."""
-
-
-class Stamp(NamedTuple):
-    """What tells a file on disk from another that takes its place."""
-
-    path: str
-    inode: int
-    nbytes: int
-    changed_ns: int
-
-    @classmethod
-    def of(cls, place: Place | None) -> Stamp | None:
-        """The stamp of a file as it is now; None for an address, and where there is no file."""
-        if not isinstance(place, Path):
-            return None
-        try:
-            found = os.stat(place)
-        except (OSError, ValueError):
-            return None
-        if not stat.S_ISREG(found.st_mode):
-            return None  # a folder changes with everything that is put into it
-        return cls(str(place), found.st_ino, found.st_size, found.st_mtime_ns)
 
 
 Entry = TypeVar("Entry")

@@ -29,8 +29,9 @@ from ruda.store.formats.sharded import (
     weights_at,
     weights_in,
 )
-from ruda.store.index import Stamp, TensorIndex
+from ruda.store.index import TensorIndex
 from ruda.store.remote import open_bytes
+from ruda.store.stamp import Stamp
 from ruda.store.uri import Place, Uri, place_of
 
 ENTRY_POINTS = "ruda.formats"

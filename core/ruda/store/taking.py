@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -12,18 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ruda.errors import DecisionError, FileAccessError, FileChangedError, RudaError
+from ruda.errors import DecisionError, FileChangedError, RudaError
 from ruda.progress import SILENT, Monitor
-from ruda.store._absent import absence
 from ruda.store.decisions import Take
 from ruda.store.index import TensorIndex
 from ruda.store.opening import open_store
 from ruda.store.snapshot import Origin, TensorSnapshot
+from ruda.store.stamp import Stamp
 from ruda.tensor import DType
 
 Array = np.ndarray[Any, Any]
-Stamp = tuple[int, int]
-"""Size of a file, and when it changed last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +32,8 @@ class OtherFileSource:
 
     path: Path
     key: str
-    stamps: tuple[tuple[Path, Stamp], ...]
-    """The file, and of a set the one that holds the tensor, as they were when the header was read:
-    others are refused."""
+    stamps: tuple[Stamp, ...]
+    """The file, or all of its set, as they were when the header was read: others are refused."""
     head: tuple[DType, tuple[int, ...]]
     """Type and shape that were found."""
     peak_bytes: int
@@ -55,20 +51,15 @@ class OtherFileSource:
             yield from self._there(index).chunks(size)
 
     def _open(self) -> TensorIndex:
-        if any(_stamp_of(path) != stamp for path, stamp in self.stamps):
-            raise self._changed()
+        for stamp in self.stamps:
+            stamp.require_current()
         return open_store(self.path)
 
     def _there(self, index: TensorIndex) -> TensorSnapshot:
         found = index[self.key]
         if (found.dtype, found.shape) != self.head:
-            raise self._changed()
+            raise FileChangedError(self.path)
         return found
-
-    def _changed(self) -> FileChangedError:
-        return FileChangedError(
-            f"has changed since {self.key!r} was looked up in it", path=self.path
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +92,10 @@ def taken_tensors(takes: Mapping[str, Take], monitor: Monitor = SILENT) -> Taken
     for file, members in wanted.items():
         path = Path(file)
         try:
-            stamp = _stamp_of(path)
             with closing(open_store(path, monitor=monitor)) as index:
                 for key, take in members:
                     try:
-                        found[key] = _taken(take, index, stamp)
+                        found[key] = _taken(take, index)
                     except RudaError as error:
                         failed[key] = _impossible(key, take, error)
         except (RudaError, OSError) as error:
@@ -113,20 +103,19 @@ def taken_tensors(takes: Mapping[str, Take], monitor: Monitor = SILENT) -> Taken
     return TakenTensors(found, failed)
 
 
-def _taken(take: Take, index: TensorIndex, stamp: Stamp) -> TensorSnapshot:
+def _taken(take: Take, index: TensorIndex) -> TensorSnapshot:
     snapshot = index[take.key]
     path = Path(take.file)
-    held = None if snapshot.origin is None else snapshot.origin.path
-    stamps = {path: stamp}
-    if isinstance(held, Path):
-        stamps.setdefault(held, _stamp_of(held))
+    # The values of an ONNX model may lie in a file beside it that is not of its set.
+    held = Stamp.of(None if snapshot.origin is None else snapshot.origin.path)
+    stamps = dict.fromkeys((*index.stamps, *(() if held is None else (held,))))
     head = snapshot.dtype, snapshot.shape
     peak = 2 * snapshot.nbytes
     name = f"{path.name}:{take.key}"
     return replace(
         snapshot,
         key=name,
-        source=OtherFileSource(path, take.key, tuple(stamps.items()), head, peak),
+        source=OtherFileSource(path, take.key, tuple(stamps), head, peak),
         origin=Origin(path),
         containers=(),
         param_id=None,
@@ -142,15 +131,3 @@ def trail_of(take: Take) -> tuple[str, ...]:
 
 def _impossible(key: str, take: Take, error: Exception) -> DecisionError:
     return DecisionError(f"the decision {take.text!r} cannot be done: {error}", key=key)
-
-
-def _stamp_of(path: Path) -> Stamp:
-    try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        raise FileAccessError(absence(path), path=path) from None
-    except (OSError, ValueError) as error:
-        raise FileAccessError(
-            f"cannot be opened: {getattr(error, 'strerror', None) or error}", path=path
-        ) from None
-    return (found.st_size, found.st_mtime_ns)

@@ -61,6 +61,22 @@ def test_a_target_file_that_was_replaced_is_read_again(session, derived, documen
     assert derived.report(document).target_tensors == 2
 
 
+def test_a_target_in_a_folder_that_was_written_to_is_read_again(
+    session, derived, document, tmp_path
+):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    other = folder / "model.safetensors"
+    save(index_of(tensor("a")), other)
+    document = session.retarget(document.id, parse_target(str(folder)))
+    report = derived.report(document)
+    assert derived.report(document) is report
+    more = tmp_path / "more.safetensors"
+    save(index_of(tensor("a"), tensor("b")), more)
+    other.write_bytes(more.read_bytes())
+    assert derived.report(document).target_tensors == 2
+
+
 def test_a_report_needs_a_target(derived, document):
     with pytest.raises(RecipeError, match="choose a target to compare with"):
         derived.report(document)

@@ -108,9 +108,7 @@ def test_a_file_that_was_written_to_is_refused(path, write, way):
         write(path)
         later = path.stat().st_mtime_ns + 1_000_000_000  # a clock may be coarse
         os.utime(path, ns=(later, later))
-        with pytest.raises(
-            FileChangedError, match=r"file\.bin: was written to since it was opened"
-        ):
+        with pytest.raises(FileChangedError, match=r"file\.bin: has changed since it was opened"):
             WAYS[way](file)
 
 

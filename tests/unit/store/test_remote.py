@@ -400,7 +400,7 @@ def test_a_file_that_changes_while_it_is_open_is_found_out(server, mode):
     server.files["/m.safetensors"] = safetensors_bytes(BIG)
     with open_store(f"{server.url}/m.safetensors") as index:
         server.mode = mode
-        sentence = "changed on the server|does not now|there is no file"
+        sentence = "has changed since it was opened|does not now|there is no file"
         with pytest.raises(FileAccessError, match=sentence):
             index["large"].read()
 

@@ -20,6 +20,7 @@ from ruda.store._set_journal import JOURNAL, interrupted, pending_indexes
 from ruda.store.index import TensorIndex
 from ruda.store.remote import is_there, open_bytes
 from ruda.store.snapshot import TensorSnapshot
+from ruda.store.stamp import Stamp
 from ruda.store.uri import Place, Uri
 
 INDEX_SUFFIX = ".index.json"
@@ -194,25 +195,18 @@ def _steady(path: Path, attempt: Callable[[], TensorIndex]) -> TensorIndex:
     raise FileAccessError(_REPLACED, path=path)
 
 
-def _files(folder: Path) -> object:
-    """The files that sets are made of in a folder, and which state of them it is."""
+def _files(folder: Path) -> dict[str, Stamp | None] | None:
+    """The files in a folder that sets are made of, as they are now; None if it cannot be read."""
     try:
         with os.scandir(folder) as entries:
-            return {(entry.name, *_state(entry)) for entry in entries if _may_belong(entry.name)}
+            names = [entry.name for entry in entries if _may_belong(entry.name)]
     except OSError:
         return None
+    return {name: Stamp.of(folder / name) for name in names}
 
 
 def _may_belong(name: str) -> bool:
     return name.endswith((INDEX_SUFFIX, *_WEIGHTS, *_OTHERS)) or JOURNAL.fullmatch(name) is not None
-
-
-def _state(entry: os.DirEntry[str]) -> tuple[int, ...]:
-    try:
-        found = entry.stat()
-    except OSError:
-        return ()
-    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _open_sharded(index: Place, opener: Opener, monitor: Monitor) -> TensorIndex:
