@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ruda.errors import RecipeError
@@ -17,7 +18,7 @@ from ruda.progress import SILENT, Monitor
 from ruda.session.document import Document, TargetChoice
 from ruda.session.pages.diff_lines import DiffTable
 from ruda.session.targets import Target, resolve_target
-from ruda.store import convert, diff, suggest
+from ruda.store import Stamp, convert, diff, suggest
 
 if TYPE_CHECKING:
     from ruda.store import DiffReport, SuggestReport, TensorIndex
@@ -127,5 +128,8 @@ class Derived:
 
 
 def _identity(document: Document, target: Target | None) -> Hashable:
-    # By identity, because a recipe may hold adapters that cannot be hashed.
-    return (id(document.index), id(document.recipe), id(target))
+    # By identity, because a recipe may hold adapters that cannot be hashed. It stays the same when
+    # a file changes that its decisions take from.
+    files = {take.file for take in document.recipe.takes.values()}
+    others = frozenset(Stamp.of(Path(file)) for file in files)
+    return (id(document.index), id(document.recipe), id(target), others)

@@ -2,7 +2,7 @@ import pytest
 
 from ruda.errors import RecipeError, UnknownArchitectureError
 from ruda.session import Derived, TargetChoice, parse_target
-from ruda.store import Recipe, open_store, save
+from ruda.store import Decision, Recipe, Take, open_store, save
 
 from .conftest import index_of, tensor
 
@@ -75,6 +75,17 @@ def test_a_target_in_a_folder_that_was_written_to_is_read_again(
     save(index_of(tensor("a"), tensor("b")), more)
     other.write_bytes(more.read_bytes())
     assert derived.report(document).target_tensors == 2
+
+
+def test_what_takes_from_a_file_that_changed_is_made_anew(session, derived, document, tmp_path):
+    donor = tmp_path / "donor.safetensors"
+    save(index_of(tensor("a", (2,))), donor)
+    recipe = Recipe().with_further(Decision.of("b", Take(str(donor), "a")))
+    document = session.edit(document.id, "Take", recipe)
+    view = derived.view(document)
+    assert derived.view(document) is view
+    save(index_of(tensor("a", (3,))), donor, overwrite=True)
+    assert derived.view(document)["b"].shape == (3,)
 
 
 def test_a_report_needs_a_target(derived, document):
