@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QFileDialog, QPushButton
+from PySide6.QtWidgets import QAbstractButton, QFileDialog, QPushButton
 
+from ruda.models import get
+from ruda.nn import ModuleSpec
 from ruda.store import available_formats
 from ruda_workbench.dialogs.save_sheet import SaveSheet
 from ruda_workbench.main_window import MainWindow
@@ -17,6 +19,10 @@ pytestmark = pytest.mark.gui
 
 Settled = Callable[[], None]
 MakeFile = Callable[..., Path]
+
+
+def digits_shapes() -> dict[str, tuple[int, ...]]:
+    return {entry.key: tuple(entry.shape) for entry in ModuleSpec.of(get("digits").build())}
 
 
 def test_types_are_found_from_the_save_sheet(
@@ -35,6 +41,59 @@ def test_types_are_found_from_the_save_sheet(
     assert not window.findChildren(SaveSheet)
     assert weights.views.value == "convert"
     assert weights.convert.isVisible()
+
+
+def test_the_menu_of_models_says_which_fits_best(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    window.open_paths([make_file(digits_shapes())])
+    settled()
+    texts = [entry.text() for entry in weights.title.target.menu().actions()]
+    name, fits = texts[0].split("\t")
+    assert (name.split()[0], fits) == ("digits", "fits 16 of 16 tensors")
+    assert len(texts) > 20, "the others are still there"
+    assert not any("\t" in text for text in texts if text.startswith("gpt2"))
+
+
+def test_the_list_of_models_says_how_well_each_fits_and_follows_the_file(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    shapes = digits_shapes()
+    del shapes["fc2.bias"]
+    window.open_paths([make_file(shapes)])
+    settled()
+    weights.show_view("diff")
+    settled()
+    row = weights.chooser.findChild(QAbstractButton, "chooser.digits")
+    assert row is not None
+    assert row.accessibleName().endswith("fits 15 of 16 tensors")
+    above = [each for each in weights.chooser.findChildren(QAbstractButton) if each.y() < row.y()]
+    assert [each.objectName() for each in above if each.parent() is row.parent()] == [
+        "chooser.file.file"
+    ], "the best stands first among the models"
+    window.open_paths([make_file({"alpha": (3, 3)}, name="other.safetensors")])
+    settled()
+    assert weights.fits.coverages == ()
+    assert "fits" not in row.accessibleName()
+
+
+def test_a_file_that_has_a_model_finds_out_when_the_menu_is_opened(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    window.open_paths([make_file(digits_shapes())])
+    settled()
+    weights.choose_target("resnet20")
+    settled()
+    document = weights.watch.document
+    assert document is not None
+    edited = document.recipe.with_rule("^x", "y")
+    window.context.session.edit(document.id, "Rule", edited)
+    settled()
+    menu = weights.title.target.menu()
+    assert not any("\t" in entry.text() for entry in menu.actions()), "the recipe is another"
+    menu.aboutToShow.emit()
+    settled()
+    assert menu.actions()[0].text().endswith("\tfits 16 of 16 tensors")
 
 
 def test_the_open_dialog_shows_every_format_that_is_read(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QFrame,
@@ -15,16 +15,14 @@ from PySide6.QtWidgets import (
 )
 
 from ruda.models import architectures
-from ruda.progress import Monitor
-from ruda.session import Document, JobFailure, ModelFit, model_fits, say, tr
-from ruda_workbench.context import Context
+from ruda.session import ModelCoverage, ModelFit, say, tr
+from ruda_workbench.fit_watch import FitWatch
 from ruda_workbench.icons import paint_icon
 from ruda_workbench.panels.title import FILE_TARGET
-from ruda_workbench.qt_jobs import Latest
 from ruda_workbench.theme import colour, colours, mono_font, text_font
 from ruda_workbench.tokens import Radius, Space, Type
 from ruda_workbench.widgets.labels import label
-from ruda_workbench.widgets.painting import draw_round, draw_text
+from ruda_workbench.widgets.painting import draw_mark, draw_round, draw_text, mark_rect
 
 
 class _Model(QAbstractButton):
@@ -33,6 +31,7 @@ class _Model(QAbstractButton):
         self.fit = fit
         self.name = name
         self._summary = summary
+        self._coverage: ModelCoverage | None = None
         self.setText(title)
         place = "fit" if fit is not None else "file" if name == FILE_TARGET else ""
         self.setObjectName(".".join(filter(None, ("chooser", place, name.strip("\0")))))
@@ -41,6 +40,13 @@ class _Model(QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def show_coverage(self, coverage: ModelCoverage | None) -> None:
+        self._coverage = coverage
+        words = () if coverage is None else (coverage.help,)
+        self.setAccessibleName(". ".join((self.text(), self._summary.rstrip("."), *words)))
+        self.setToolTip("\n".join((self._summary, *words)))
+        self.update()
 
     def sizeHint(self) -> QSize:
         return QSize(400, 52)
@@ -56,6 +62,7 @@ class _Model(QAbstractButton):
         if self.hasFocus():
             draw_round(painter, area, Radius.CONTROL, line=colour("accent"))
         inner = area.adjusted(Space.M, 7, -Space.M - 20, -7)
+        inner.setRight(self._paint_coverage(painter, inner))
         upper = QRectF(inner.left(), inner.top(), inner.width(), inner.height() / 2)
         width = draw_text(painter, upper, self.text(), font=text_font(bold=True), ink="text")
         name = upper.adjusted(width + Space.S, 0, 0, 0)
@@ -66,6 +73,20 @@ class _Model(QAbstractButton):
         mark = QRectF(area.right() - 28, area.center().y() - 8, 16, 16)
         paint_icon(painter, "chevron-right", mark, colours().dim)
 
+    def _paint_coverage(self, painter: QPainter, area: QRectF) -> float:
+        """Say at the right how much of the model is there; returns where the room ends."""
+        if self._coverage is None:
+            return area.right()
+        text, font = self._coverage.text, text_font()
+        ink = "applied" if self._coverage.is_complete else "dim"
+        align = Qt.AlignmentFlag.AlignRight
+        draw_text(painter, area, text, font=font, ink=ink, align=align)
+        left = area.right() - QFontMetrics(font).horizontalAdvance(text)
+        if self._coverage.is_complete:
+            left -= 10 + Space.S
+            draw_mark(painter, mark_rect(left, area.center().y()), "applied", colour("applied"))
+        return left - Space.L
+
 
 class TargetChooser(QWidget):
     """Offers what a document is complete for, a file, and every registered architecture."""
@@ -75,10 +96,9 @@ class TargetChooser(QWidget):
     fit_picked = Signal(object)
     """A ``ModelFit``."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, watch: FitWatch) -> None:
         super().__init__()
-        self._question = Latest(context.jobs, self)
-        self._document: Document | None = None
+        self._watch = watch
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         card = QFrame()
@@ -94,6 +114,8 @@ class TargetChooser(QWidget):
         inner.addWidget(note)
         inner.addWidget(self._models())
         column.addWidget(card)
+        watch.found.connect(self._show_fits)
+        watch.covered.connect(self._show_coverages)
 
     @property
     def fits(self) -> tuple[ModelFit, ...]:
@@ -102,30 +124,8 @@ class TargetChooser(QWidget):
         widgets = (None if row is None else row.widget() for row in rows)
         return tuple(w.fit for w in widgets if isinstance(w, _Model) and w.fit is not None)
 
-    def look(self, document: Document) -> None:
-        """Look for the models that a document is complete for, in a job."""
-        if document is self._document:
-            return
-        self._document = document
-        self._show_fits(())
-        self._note.setText(tr("Looking for models that find all they want in this file…"))
-        self._note.show()
-
-        def work(monitor: Monitor) -> tuple[ModelFit, ...]:
-            return model_fits(document, monitor=monitor)
-
-        def failed(_: JobFailure) -> None:
-            self._show_fits(())
-
-        self._question.ask(tr("Looking for models"), work, self._show_fits, failed, self.leave)
-
-    def leave(self) -> None:
-        """Stop looking; the next look begins anew."""
-        if self._question.is_waiting:
-            self._question.drop()
-            self._document = None
-
-    def _show_fits(self, fits: tuple[ModelFit, ...]) -> None:
+    def _show_fits(self) -> None:
+        fits = self._watch.fits
         while self._fit_rows.count():
             item = self._fit_rows.takeAt(0)
             widget = None if item is None else item.widget()
@@ -137,8 +137,28 @@ class TargetChooser(QWidget):
             row.setToolTip("\n".join((fit.facts, *fit.doubts)))
             row.clicked.connect(self._clicked)
             self._fit_rows.addWidget(row)
-        self._note.setText(tr("No model finds all it wants; the load diff shows what is missing."))
+        self._note.setText(
+            tr("No model finds all it wants; the load diff shows what is missing.")
+            if self._watch.is_found
+            else tr("Looking for models that find all they want in this file…")
+        )
         self._note.setVisible(not fits)
+
+    def _show_coverages(self) -> None:
+        """Say beside each model how much of it is there, and put the best first."""
+        covered = {each.name: each for each in self._watch.coverages}
+        best = [name for name in covered if name in self._rows]
+        names = (*best, *(name for name in self._rows if name not in covered))
+        before: QWidget | None = None
+        for place, name in enumerate(names):
+            row = self._rows[name]
+            row.show_coverage(covered.get(name))
+            self._all.removeWidget(row)
+            self._all.insertWidget(place, row)
+            if before is not None:
+                QWidget.setTabOrder(before, row)
+            before = row
+        self._all_caption.setText(tr("All models, the best first") if best else tr("All models"))
 
     def _models(self) -> QScrollArea:
         rows = QWidget()
@@ -162,11 +182,17 @@ class TargetChooser(QWidget):
         )
         file_row.clicked.connect(self._clicked)
         column.addWidget(file_row)
-        column.addWidget(_caption(tr("All models")))
+        self._all_caption = _caption(tr("All models"))
+        column.addWidget(self._all_caption)
+        self._all = QVBoxLayout()
+        self._all.setSpacing(0)
+        self._rows: dict[str, _Model] = {}
         for architecture in architectures():
             row = _Model(architecture.name, say(architecture.title), say(architecture.summary))
             row.clicked.connect(self._clicked)
-            column.addWidget(row)
+            self._rows[architecture.name] = row
+            self._all.addWidget(row)
+        column.addLayout(self._all)
         column.addStretch(1)
         area = QScrollArea()
         area.setWidgetResizable(True)

@@ -88,6 +88,17 @@ def _chooser(scene: Scene) -> None:
     scene.weights.show_view("diff")
 
 
+def _target_menu(scene: Scene) -> None:
+    """The menu of models in the title, for a file that is laid onto none."""
+    scene.sample()
+    scene.weights.choose_target("")
+    scene.settle()
+    scene.weights.show_view("tensors")
+    scene.settle()
+    picker = scene.weights.title.target
+    picker.menu().popup(picker.mapToGlobal(picker.rect().bottomLeft()))
+
+
 def _convert(scene: Scene) -> None:
     _diff_green(scene)
     scene.weights.show_view("convert")
@@ -172,6 +183,7 @@ SCREENS: dict[str, Callable[[Scene], None]] = {
     "load-diff-half-way": _diff_half_way,
     "load-diff-problems": diff_problems,
     "choose-target": _chooser,
+    "choose-target-menu": _target_menu,
     "rules": rules,
     "convert": _convert,
     "save": _save,

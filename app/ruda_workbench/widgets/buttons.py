@@ -82,8 +82,18 @@ class Picker(QPushButton):
         return self._value
 
     def offer(self, choices: Sequence[tuple[str, str]], value: str) -> None:
-        """Offer (value, text) pairs and show ``value``; an empty text makes a separator."""
+        """Offer (value, text) pairs and show ``value``; an empty text makes a separator.
+
+        What follows a tab stands at the right of the menu. While that is open, its entries keep
+        their places.
+        """
         self._choices = tuple(choices)
+        if self._menu.isVisible():
+            texts = dict(self._choices)
+            for entry in self._menu.actions():
+                entry.setText(texts.get(str(entry.data()), entry.text()))
+            self.show_value(value)
+            return
         self._menu.clear()
         for key, text in self._choices:
             if not text:

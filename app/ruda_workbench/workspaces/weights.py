@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ruda.models import architectures
 from ruda.session import (
     Changes,
     Document,
@@ -38,6 +37,7 @@ from ruda_workbench.context import Context
 from ruda_workbench.dialogs.refused_sheet import RefusedSheet
 from ruda_workbench.dialogs.save_sheet import SaveSheet
 from ruda_workbench.document_watch import DocumentWatch
+from ruda_workbench.fit_watch import FitWatch
 from ruda_workbench.panels.convert import ConvertPanel
 from ruda_workbench.panels.inspector import InspectorPanel, Pair
 from ruda_workbench.panels.load_diff import LoadDiffPanel
@@ -82,6 +82,7 @@ class WeightsWorkspace(Workspace):
     def __init__(self, context: Context, welcome: WelcomePanel | None = None) -> None:
         super().__init__(context)
         self.watch = DocumentWatch(context, self)
+        self.fits = FitWatch(context, self)
         self._views: dict[int, str] = {}
         self._save_waits = False
         self._size_of: tuple[TensorTable | None, int] = (None, 0)
@@ -128,7 +129,7 @@ class WeightsWorkspace(Workspace):
         self.convert = ConvertPanel(self.context, self.watch)
         self._view_pages.addWidget(self.convert)
         yield
-        self.chooser = TargetChooser(self.context)
+        self.chooser = TargetChooser(self.fits)
         self._view_pages.addWidget(self.chooser)
         yield
         self._pages.addWidget(page)
@@ -140,6 +141,8 @@ class WeightsWorkspace(Workspace):
         self.welcome.guide_asked.connect(self._guide)
         self.welcome.recent_asked.connect(self._recent)
         self.title.target_picked.connect(self.choose_target)
+        self.title.target.menu().aboutToShow.connect(self._look_for_fits)
+        self.fits.covered.connect(self._show_title)
         self.title.part_picked.connect(self.take_part)
         self.title.command_asked.connect(self.copy_command)
         self.title.save_asked.connect(self.ask_save)
@@ -221,7 +224,7 @@ class WeightsWorkspace(Workspace):
 
     def left(self) -> None:
         """Drop the questions that are open."""
-        for panel in (self.tensors, self.diff, self.convert, self.chooser, self._inspector):
+        for panel in (self.tensors, self.diff, self.convert, self.fits, self._inspector):
             panel.leave()
 
     def set_dropping(self, *, active: bool) -> None:
@@ -240,7 +243,7 @@ class WeightsWorkspace(Workspace):
         if name == "diff" and (document is None or document.target is None):
             panel = self.chooser
             if document is not None:
-                self.chooser.look(document)
+                self.fits.look(document)
         self._view_pages.setCurrentWidget(panel)
         self.export.setVisible(panel is self.diff)
         self._select_again()
@@ -324,6 +327,7 @@ class WeightsWorkspace(Workspace):
 
     def _switched(self) -> None:
         document = self.watch.document
+        self.fits.follow(document)
         self._pages.setCurrentIndex(0 if document is None else 1)
         self._inspector.show_pairs(())
         self._save_waits = False
@@ -340,8 +344,14 @@ class WeightsWorkspace(Workspace):
                 self._laid()
         self.context.summary_changed.emit()
 
+    def _look_for_fits(self) -> None:
+        if self.watch.document is not None:
+            self.fits.look(self.watch.document)
+
     def _tabled(self) -> None:
         self.tensors.show_table(self.watch.table)
+        if self.watch.document is not None and self.watch.document.target is None:
+            self._look_for_fits()  # the next thing that a person asks
         self._show_title()
         self.context.summary_changed.emit()
 
@@ -359,6 +369,7 @@ class WeightsWorkspace(Workspace):
     def _changed(self, changes: Changes) -> None:
         apart = Changes.DATASET | Changes.BATCH | Changes.COMPARISON
         if changes & ~apart and self.watch.document is not None:
+            self.fits.follow(self.watch.document)
             self._show_title()
             self.diff.rules.refresh()
             self.convert.refresh()
@@ -369,7 +380,6 @@ class WeightsWorkspace(Workspace):
         document = self.watch.document
         if document is None:
             return
-        names = tuple((a.name, f"{a.name}   {a.title}") for a in architectures())
         target = "" if document.target is None else document.target.title
         tensors = counted(len(document.index), "tensor")
         facts = (
@@ -379,7 +389,8 @@ class WeightsWorkspace(Workspace):
         )
         self.title.show_document(document.name, target, str(document.path))
         self.title.show_facts(tensors, document.parts, document.top_level_key, " · ".join(facts))
-        self.title.offer_targets(names, "" if document.target is None else document.target.name)
+        name = "" if document.target is None else document.target.name
+        self.title.offer_targets(self.fits.offers(), name)
         self.title.can_save(on=_can_save(self))
 
     def _size(self, document: Document) -> tuple[str, ...]:

@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from ruda.session.pages.jobs import JobLine, job_line, job_lines, rate_text
     from ruda.session.pages.losses import SAMPLE, LossLine, LossPage, loss_page, with_fix
     from ruda.session.pages.metadata import MetadataLine, metadata_lines
+    from ruda.session.pages.model_coverage import ModelCoverage, model_coverages
     from ruda.session.pages.model_fits import ModelFit, model_fits
     from ruda.session.pages.norms import NormBar, NormsView, norms_view
     from ruda.session.pages.plane_window import PlaneWindow, plane_size, plane_window
@@ -255,6 +256,7 @@ __all__ = [
     "LossLine",
     "LossPage",
     "MetadataLine",
+    "ModelCoverage",
     "ModelFit",
     "ModelProcess",
     "NormBar",
@@ -365,6 +367,7 @@ __all__ = [
     "loss_page",
     "metadata_lines",
     "mistakes_page",
+    "model_coverages",
     "model_fits",
     "norms_view",
     "number_text",

@@ -145,6 +145,10 @@ HOMES: Mapping[str, tuple[str, ...]] = {
         "MetadataLine",
         "metadata_lines",
     ),
+    "pages.model_coverage": (
+        "ModelCoverage",
+        "model_coverages",
+    ),
     "pages.model_fits": (
         "ModelFit",
         "model_fits",
@@ -198,7 +202,6 @@ HOMES: Mapping[str, tuple[str, ...]] = {
         "RunPage",
         "accuracy_text",
         "mistakes_page",
-        "run_models",
         "run_page",
     ),
     "pages.run_setup": (

@@ -58,6 +58,17 @@ class ModelFit:
     """What results depend on and no tensor says, in sentences."""
 
 
+@dataclass(frozen=True, slots=True)
+class Laying:
+    """What a file has of a model under a recipe, and the steps that were added for it."""
+
+    found: int
+    tensors: int
+    """Number of tensors that the model wants."""
+    steps: tuple[str, ...]
+    recipe: Recipe
+
+
 def model_fits(document: Document, *, monitor: Monitor = SILENT) -> tuple[ModelFit, ...]:
     """Every registered model that could be loaded completely, the largest first. Headers only.
 
@@ -130,35 +141,43 @@ def _by_defaults(
         return None
     certain: Iterable[Tried] = ()
     if not Counter(wanted) - Counter(snapshot.numel for snapshot in index.values()):
-        certain = _certain(index, model, recipe, monitor)  # looking for steps takes its time
-    for words, made in _recipes(recipe, certain):
+        certain = certain_steps(index, model, recipe, monitor)  # looking for steps takes its time
+    for laying in layings(ready_steps(recipe, certain), index, model, monitor):
+        if laying.found == laying.tensors:
+            fit = ModelFit(
+                choice=TargetChoice.of(architecture.name),
+                recipe=laying.recipe,
+                title=say(architecture.title),
+                tensors=laying.found,
+                facts=_facts(laying.found, {}, laying.steps),
+                doubts=(),
+            )
+            return laying.found, fit
+    return None
+
+
+def layings(
+    tried: Iterable[Tried], index: TensorIndex, model: Module, monitor: Monitor
+) -> Iterator[Laying]:
+    """What a file has of a model with each of some steps; with a cast where only types differ."""
+    for words, made in tried:
         monitor.check()
         try:
             report = diff(index, model, recipe=made, monitor=monitor)
         except RudaError:
             continue
-        applied = report.counts[Status.APPLIED]
+        found = report.counts[Status.APPLIED]
         if hint := next((hint for hint in report.hints if hint.kind == "cast"), None):
             words, made = (*words, hint.value), made.with_cast(_to(hint.value))
-            applied += hint.matches
-        if applied == report.target_tensors:
-            fit = ModelFit(
-                choice=TargetChoice.of(architecture.name),
-                recipe=made,
-                title=say(architecture.title),
-                tensors=applied,
-                facts=_facts(applied, {}, words),
-                doubts=(),
-            )
-            return applied, fit
-    return None
+            found += hint.matches
+        yield Laying(found, report.target_tensors, words, made)
 
 
 def _to(dtype: str) -> CastPolicy:
     return CastPolicy.every(DType.parse(dtype))
 
 
-def _certain(
+def certain_steps(
     index: TensorIndex, model: Module, recipe: Recipe, monitor: Monitor
 ) -> Iterator[Tried]:
     """The recipe with the steps that names and shapes leave no doubt about."""
@@ -175,7 +194,7 @@ def _certain(
     yield (*words, *(step.adapter for step in steps if step.adapter is not None)), made
 
 
-def _recipes(recipe: Recipe, certain: Iterable[Tried]) -> Iterator[Tried]:
+def ready_steps(recipe: Recipe, certain: Iterable[Tried] = ()) -> Iterator[Tried]:
     """The recipe itself, then with more and more steps, and the names of those."""
     bases: list[tuple[tuple[str, ...], Recipe]] = [((), recipe)]
     for names in _WRAPPERS:
