@@ -26,7 +26,7 @@ from ruda.store import DiffReport, Status, TensorIndex, TensorSnapshot, diff
 from ruda_workbench.item_models.change_table import ChangeTableModel
 from ruda_workbench.item_models.command_list import CommandList, Entry, find, find_keys
 from ruda_workbench.item_models.convert_table import EFFECT, ConvertTableModel
-from ruda_workbench.item_models.diff_table import SHAPE, SOURCE, STATUS, DiffTableModel
+from ruda_workbench.item_models.diff_table import SHAPE, SOURCE, STATUS, WHAT, DiffTableModel
 from ruda_workbench.item_models.tensor_table import KEY, TensorTableModel
 from ruda_workbench.item_models.values_grid import ValuesGridModel
 from ruda_workbench.widgets.data_table import CELL_ROLE, Column, DataTable, shared_widths
@@ -249,6 +249,37 @@ def test_columns_give_way_in_turns(room: int, widths: list[int]) -> None:
         Column("What happens", 64, shrinks=3),
     )
     assert shared_widths(columns, [300, 160, 220, 200], room) == widths
+
+
+def test_names_give_way_before_the_words_that_say_what_happens(qapp: QApplication) -> None:
+    shapes = {
+        f"backbone.body.encoder.{'deep.' * n}conv1.weight": (8, 1, 3, 3) for n in range(1, 12)
+    }
+    shapes |= {"conv2.weight": (16, 6, 3, 3), "fc1.weight": (32, 400)}
+    tensors = [TensorSnapshot.from_array(k, np.zeros(s, np.float32)) for k, s in shapes.items()]
+    model = DiffTableModel()
+    view = DataTable("names", "Names")
+    view.resize(1000, 400)  # what a window 1440 wide leaves beside the inspector
+    view.setModel(model)
+    view.show()
+    model.show_page(diff_page(diff(TensorIndex.of(tensors, format="made"), get("digits").build())))
+    cells = [model.index(row, WHAT).data(CELL_ROLE) for row in range(model.rowCount())]
+    assert {cell.text for cell in cells} >= {
+        "keeps its initial value",
+        "wanted by nobody",
+        "axis 1: file 6, model 8",
+        "the axes are swapped",
+    }
+    left = sum(view.columnWidth(column) for column in range(WHAT))
+    assert view.viewport().width() - left >= max(cell.width() for cell in cells) + 16
+    assert any(
+        model.index(row, SOURCE).data(CELL_ROLE).width() > view.columnWidth(SOURCE)
+        for row in range(model.rowCount())
+    ), "the names are shortened instead"
+    swapped = next(row for row, cell in enumerate(cells) if "swapped" in cell.text)
+    tip = model.index(swapped, WHAT).data(Qt.ItemDataRole.ToolTipRole)
+    assert tip.startswith("shape: the file has [32, 400], the target expects [400, 32]")
+    view.close()
 
 
 def test_unequal_shapes_are_shown_whole(qapp: QApplication) -> None:

@@ -49,6 +49,8 @@ class CellModel(QAbstractTableModel):
             return self.cell(index.row(), index.column())
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             cell = self.cell(index.row(), index.column())
+            if cell.help and role == Qt.ItemDataRole.ToolTipRole:
+                return cell.help
             return f"{cell.text} {cell.suffix}".strip()
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return self.describe(index.row())

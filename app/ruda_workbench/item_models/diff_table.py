@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ruda.session import DiffLine, DiffPage, count_text, later, status_look, tr
+from ruda.session import DiffLine, DiffPage, brief_text, count_text, later, status_look, tr
 from ruda_workbench.item_models.cell_model import CellModel
 from ruda_workbench.widgets.data_table import Cell, Column
 
@@ -16,12 +16,12 @@ class DiffTableModel(CellModel):
 
     columns = (
         Column(later("Status"), 66),
-        Column(later("In the file"), 110, shrinks=2),
+        Column(later("In the file"), 84, shrinks=3),
         Column("", 14),
-        Column(later("In the model"), 110, shrinks=2),
-        Column(later("Shape"), 60, shrinks=1),
+        Column(later("In the model"), 84, shrinks=3),
+        Column(later("Shape"), 60, shrinks=2),
         Column(later("Type"), 34),
-        Column(later("What happens"), 110, shrinks=3),
+        Column(later("What happens"), 110, shrinks=1),
     )
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class DiffTableModel(CellModel):
             return Cell(line.shape, mono=True, ink="dim")
         if column == DTYPE:
             return Cell(line.dtype, mono=True, ink="dim")
-        return Cell(line.what, ink="dim")
+        return Cell(brief_text(line.rows[0]) or line.what, ink="dim", help=line.what)
 
     def describe(self, row: int) -> str:
         """A line in words."""

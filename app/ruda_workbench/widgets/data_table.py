@@ -52,6 +52,8 @@ class Cell:
     """``closed`` or ``open`` for a family, ``inner`` under an open one, ``plain`` beside them."""
     right: bool = False
     centre: bool = False
+    help: str = ""
+    """What the pointer is told instead of the text."""
 
     @property
     def font(self) -> QFont:

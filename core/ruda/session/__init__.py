@@ -91,7 +91,7 @@ if TYPE_CHECKING:
     from ruda.session.pages.plane_window import PlaneWindow, plane_size, plane_window
     from ruda.session.pages.planes import OTHERS, PlaneChoice, PlanePage, plane_page
     from ruda.session.pages.query import Query, QueryProblem
-    from ruda.session.pages.reasons import banner_text, difference_text, reason_text
+    from ruda.session.pages.reasons import banner_text, brief_text, difference_text, reason_text
     from ruda.session.pages.refused import (
         RefusedName,
         RefusedPage,
@@ -318,6 +318,7 @@ __all__ = [
     "add_recent",
     "banner_text",
     "batch_page",
+    "brief_text",
     "can_write",
     "capture_session",
     "cast_text",

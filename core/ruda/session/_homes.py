@@ -175,6 +175,7 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     ),
     "pages.reasons": (
         "banner_text",
+        "brief_text",
         "difference_text",
         "reason_text",
     ),

@@ -9,12 +9,53 @@ from collections.abc import Sequence
 
 from ruda.session.language import later, tr
 from ruda.session.sentences import say
-from ruda.store import CompareRow, DiffReport, DiffRow, Hint, Status, Suggestion
+from ruda.store import Cause, CompareRow, DiffReport, DiffRow, Hint, Status, Suggestion
 
 
 def reason_text(row: DiffRow) -> str:
     """Why a row has its status."""
     return say(row.reason)
+
+
+def brief_text(row: DiffRow) -> str | None:
+    """Why a row does not apply in the few words of a column; None where the reason is brief."""
+    if row.status is Status.MISSING:
+        return tr("keeps its initial value")
+    if row.status is Status.UNUSED:
+        harmless = row.cause is Cause.HARMLESS
+        return tr("nothing is lost") if harmless else tr("wanted by nobody")
+    if row.status is not Status.ERROR or row.target is None:
+        return None
+    source = row.source if row.adapted is None else row.adapted
+    if source is None:
+        return None
+    if row.cause is Cause.SHAPE:
+        return _brief_shape(tuple(source.shape), tuple(row.target.shape))
+    if row.cause in (Cause.DTYPE, Cause.KIND):
+        types = {"found": source.dtype_label, "expected": row.target.dtype.label}
+        return tr("type: {found} in the file, {expected} in the model", **types)
+    return tr("several would become one") if row.cause is Cause.COLLISION else None
+
+
+def _brief_shape(found: tuple[int, ...], expected: tuple[int, ...]) -> str:
+    if 0 in found and 0 not in expected:
+        return tr("empty in the file")
+    if len(found) != len(expected):
+        sizes = {"found": len(found), "expected": len(expected)}
+        return tr("{found} axes in the file, {expected} in the model", **sizes)
+    if found == expected[::-1]:
+        return tr("the axes are swapped")
+    axes = [at for at, pair in enumerate(zip(found, expected, strict=True)) if pair[0] != pair[1]]
+    parts = (
+        tr(
+            "axis {axis}: file {found}, model {expected}",
+            axis=a,
+            found=found[a],
+            expected=expected[a],
+        )
+        for a in axes
+    )
+    return " · ".join(parts)
 
 
 def banner_text(report: DiffReport, certain: Sequence[Suggestion] | None = None) -> str | None:
