@@ -21,6 +21,10 @@ FILES = [
     pytest.param("mtcnn-onet", "mtcnn/onet.pt", id="onet"),
     pytest.param("crepe-tiny", "crepe_tiny/tiny.pth", id="crepe"),
     pytest.param("digit-recognizer", "digit_recognizer_cnn/handwriting_model.pth", id="digits"),
+    pytest.param("import-mnist", "burn_import_mnist/mnist.pt", id="import-pt"),
+    pytest.param("import-mnist", "burn_import_mnist/mnist.safetensors", id="import-safetensors"),
+    pytest.param("import-mnist", "burn_onnx_mnist/mnist.onnx", id="onnx"),
+    pytest.param("burn-mnist", "burn_mnist_bpk/model.bpk", id="rudapack"),
 ]
 
 
@@ -44,12 +48,16 @@ def test_recipes_load_completely(cases, name, file):
 def test_suggested_recipes_load_completely(cases, name, file):
     with open_store(cases / "models" / file) as source:
         report = suggest(source, get(name).build())
-        # CREPE's norms are told apart by their names only.
-        found = diff(
-            source, get(name).build(), recipe=report.to_recipe(likely=name == "crepe-tiny")
-        )
+        found = diff(source, get(name).build(), recipe=report.to_recipe())
     assert found.is_clean
     assert found.coverage.share == 1.0
+
+
+def test_every_model_with_weights_has_a_recipe(cases):
+    weights = {".pt", ".pth", ".th", ".safetensors", ".bpk", ".onnx", ".bin", ".h5"}
+    models = {f.parent.name for f in (cases / "models").glob("*/*") if f.suffix in weights}
+    names = {recipe.stem.removesuffix("2c") for recipe in RECIPES.glob("*.toml")}
+    assert models <= names
 
 
 def loaded(cases, name, file):
