@@ -121,9 +121,9 @@ def save(
         if context.session.active is not None and document.id in _open_ids(context):
             context.session.mark_saved(document.id)
         text = page.cast_text if page.casts.numel else ""
-        kind = "warning" if page.casts.overflow else "done"
-        if page.worst:
-            text = "; ".join([text, *page.worst[:3]])
+        kind = "warning" if page.casts.overflow or page.remarks else "done"
+        if page.worst or page.remarks:
+            text = "; ".join(filter(None, [text, *page.worst[:3], *page.remarks[:3]]))
         again = _same_file(options.path, document.path)
         buttons = [
             (tr("Open it"), lambda: operations.open_document(context, options.path)),

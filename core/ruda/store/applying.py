@@ -16,6 +16,7 @@ from ruda.store.diff_report import DiffReport
 from ruda.store.diff_rows import Cause, DiffRow, Status
 from ruda.store.diffing import diff
 from ruda.store.index import TensorIndex
+from ruda.store.moving import remarks_in
 from ruda.store.recipe import Recipe
 from ruda.store.result import ApplyResult
 from ruda.tensor import CastCounts
@@ -49,7 +50,7 @@ def apply(
     params = {entry.key: entry.param for entry in module.walk()}
     report, staged, counts = _stage(report, monitor)
     report, staged = _without_conflicts(report, staged, params)
-    result = ApplyResult(report, counts)
+    result = ApplyResult(report, counts, _remarks(staged))
     _refuse(result, source, allow_partial=allow_partial, validate=validate)
     for item in staged:
         adapted = item.row.adapted
@@ -114,6 +115,12 @@ def _stage(
             staged.append(_Staged(row, values))
         rows.append(row)
     return replace(report, rows=tuple(rows)), staged, total
+
+
+def _remarks(staged: list[_Staged]) -> tuple[str, ...]:
+    """What computing the staged values found, once each."""
+    made = (item.row.adapted for item in staged if item.row.adapted is not None)
+    return tuple(dict.fromkeys(text for each in made for text in remarks_in(each.source)))
 
 
 def _owned(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -50,10 +50,11 @@ def block_sizes(shape: tuple[int, ...], scales: tuple[int, ...]) -> tuple[int, .
     return tuple(sizes)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class ScaledSource:
     """f32 values: those of a short type times the scale of their block."""
 
+    key: str
     whole: TensorSource
     dtype: DType
     shape: tuple[int, ...]
@@ -61,6 +62,8 @@ class ScaledSource:
     sizes: tuple[int, ...]
     """Indices of each axis that share a scale."""
     peak_bytes: int
+    remark: str | None = field(default=None, init=False)
+    """What the last read found; None where every product of a number is one."""
 
     def read(self) -> Array:
         """All values."""
@@ -87,7 +90,7 @@ class ScaledSource:
         if not math.prod(self.shape):
             return
         factors = self._factors()
-        row = 0
+        row, lost = 0, 0
         for block in source_blocks(self.whole, self.dtype.carrier, max(1, _RUN // width) * width):
             wide, _ = cast(block, self.dtype, DType.F32)
             rows = wide.reshape(-1, width)
@@ -102,7 +105,14 @@ class ScaledSource:
             # A damaged scale may be Inf or NaN; the values are what it makes of them.
             with np.errstate(all="ignore"):
                 found = rows * (factors[where] if where else factors[None])
+            lost += int(np.isfinite(rows).sum()) - int(np.isfinite(found).sum())
             yield np.ascontiguousarray(found, "<f4").reshape(-1)
+        self.remark = (
+            f"{self.key!r}: {lost} of {math.prod(self.shape)} values became infinite or NaN by the "
+            f"scale {self.scale.key!r}"
+            if lost
+            else None
+        )
 
     def _factors(self) -> Array:
         """The scales in f32, one per value along the last axis."""
@@ -129,9 +139,8 @@ def scaled_product(whole: TensorSnapshot, scale: TensorSnapshot) -> TensorSnapsh
         )
     nbytes = DType.F32.nbytes(whole.numel)
     inner = peak_of(whole.source, 0)
-    source = ScaledSource(
-        whole.source, whole.dtype, whole.shape, scale, sizes, nbytes + 12 * _RUN + inner
-    )
+    peak = nbytes + 12 * _RUN + inner
+    source = ScaledSource(whole.key, whole.source, whole.dtype, whole.shape, scale, sizes, peak)
     return replace(
         whole,
         dtype=DType.F32,

@@ -37,6 +37,14 @@ def counts_in(source: TensorSource) -> CastCounts | None:
     return found
 
 
+def remarks_in(source: TensorSource) -> tuple[str, ...]:
+    """What computing the values found when they were read last, in sentences; mostly nothing."""
+    told: str | None = getattr(source, "remark", None)
+    inner = getattr(source, "sources", None) or (getattr(source, "source", None),)
+    found = [text for each in inner if each is not None for text in remarks_in(each)]
+    return (*found, told) if told else tuple(found)
+
+
 class Around:
     """A source around another one."""
 

@@ -4,12 +4,13 @@ Formulas of ``torch.nn.utils.weight_norm`` and ``spectral_norm`` (the same under
 ``torch.nn.utils.parametrizations``): ``w = g · v / ‖v‖``, the norm over every axis along which
 ``g`` has one element; and ``w = W / σ`` with ``σ = u · (W v)`` of the stored vectors, as in eval
 mode, where ``W`` is a matrix with the output axis first. Both are computed in f64 and rounded once.
+What has no length gives NaN, as in PyTorch, and a ``remark`` of the source says so.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,13 +26,16 @@ _CLEARER = 10
 """How many times nearer to 1 than along the other axis the cosine must be."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class WeightNormSource:
     """``g · v / ‖v‖``."""
 
+    key: str
     direction: TensorSnapshot
     size: TensorSnapshot
     peak_bytes: int
+    remark: str | None = field(default=None, init=False)
+    """What the last read found; None where every value is a number."""
 
     def read(self) -> Array:
         """The weight; a direction of length 0 gives NaN, as in PyTorch."""
@@ -39,10 +43,14 @@ class WeightNormSource:
         axes = tuple(at for at in range(v.ndim) if g.ndim == 0 or g.shape[at] == 1)
         with np.errstate(all="ignore"):
             length = np.sqrt(np.square(v).sum(axis=axes, keepdims=True))
-            return _rounded(v * (g / length), self.direction.dtype)
+            found = _rounded(v * (g / length), self.direction.dtype)
+        zeros = int(np.count_nonzero(length == 0))
+        why = f"{zeros} of {length.size} directions have the length 0" if zeros else ""
+        self.remark = _remark(self.key, found, (v, g), why)
+        return found
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class SpectralNormSource:
     """``W / (u · W v)``."""
 
@@ -53,6 +61,8 @@ class SpectralNormSource:
     axes: tuple[int, ...]
     """Axes that may be the output; with two, the vectors themselves show which it is."""
     peak_bytes: int
+    remark: str | None = field(default=None, init=False)
+    """What the last read found; None where every value is a number."""
 
     def read(self) -> Array:
         """The weight. Raises AdapterError where the vectors do not show which axis is meant."""
@@ -70,8 +80,12 @@ class SpectralNormSource:
                 "convolution), and its vectors do not show along which",
                 key=self.key,
             )
+        sigma = fits[0][1]
         with np.errstate(all="ignore"):
-            return _rounded(weight / fits[0][1], self.weight.dtype)
+            found = _rounded(weight / sigma, self.weight.dtype)
+        why = "" if sigma else "its norm by the stored vectors is 0"
+        self.remark = _remark(self.key, found, (weight, u, v), why)
+        return found
 
 
 def weight_normed(
@@ -89,7 +103,7 @@ def weight_normed(
     )
     if not fits:
         return f"the lengths {list(lengths)} do not fit {list(shape)} along one axis"
-    source = WeightNormSource(direction, size, _peak(direction))
+    source = WeightNormSource(key, direction, size, _peak(direction))
     return _made(key, direction, source, "merge weight-norm")
 
 
@@ -131,6 +145,15 @@ def _made(
         shared_with=None,
         trail=(*like.trail, step),
     )
+
+
+def _remark(key: str, found: Array, parts: tuple[Array, ...], why: str) -> str | None:
+    """What is said of values that are no numbers although those they are computed from are."""
+    lost = found.size - int(np.count_nonzero(np.isfinite(found)))
+    if not lost or not (why or all(np.isfinite(part).all() for part in parts)):
+        return None
+    reason = f"{why}; PyTorch computes the same" if why else "they do not fit its type"
+    return f"{key!r}: {lost} of {found.size} values became infinite or NaN: {reason}"
 
 
 def _peak(snapshot: TensorSnapshot) -> int:

@@ -62,6 +62,8 @@ class ApplyResult:
     report: DiffReport
     casts: CastCounts | None = None
     """What the casts of the recipe lost, over all tensors; None where nothing was cast."""
+    remarks: tuple[str, ...] = ()
+    """What computing values found, in sentences: a merge that made NaN, say."""
 
     @cached_property
     def applied(self) -> tuple[str, ...]:
@@ -112,6 +114,7 @@ class ApplyResult:
                 f"  cast: {self.casts.overflow} values became infinite, "
                 f"{self.casts.underflow} became zero"
             )
+        lines += [f"  {remark}" for remark in self.remarks]
         if self.report.banner is not None:
             lines += ["", self.report.banner]
         return lines

@@ -21,6 +21,7 @@ from ruda.store.checksum import ASIDE_LEAST, begin_crc, joined
 from ruda.store.filerange import FileRange
 from ruda.store.layout import PIECE_BYTES, Frame, Layout, PlannedTensor
 from ruda.store.mapped import MappedRange
+from ruda.store.moving import remarks_in
 from ruda.store.snapshot import TensorSource
 from ruda.tensor import CastCounts
 
@@ -37,6 +38,7 @@ class Record:
 
     sha256: dict[str, str] = field(default_factory=dict)
     casts: dict[str, CastCounts] = field(default_factory=dict)
+    remarks: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 class Sink(Protocol):
@@ -222,6 +224,9 @@ class Stream:
         counts = counts_of(entry.snapshot)
         if counts is not None:
             self.record.casts[entry.key] = counts
+        remarks = remarks_in(entry.snapshot.source)
+        if remarks:
+            self.record.remarks[entry.key] = remarks
 
     def _pad_to(self, offset: int) -> None:
         while self.position < offset:

@@ -40,6 +40,8 @@ class SaveResult:
     """The shards, where the tensors were spread over several files."""
     stale: tuple[Path, ...] = ()
     """Files of an earlier save of this name that this one did not replace; yours to remove."""
+    remarks: tuple[str, ...] = ()
+    """What computing values found, in sentences: a merge that made NaN, say."""
 
 
 def save(
@@ -128,7 +130,14 @@ def write(
         plan.warnings,
         tuple(part.path for part in plan.parts),
         plan.stale,
+        _remarks(records),
     )
+
+
+def _remarks(records: Iterable[Record]) -> tuple[str, ...]:
+    """What was found, once each: several tensors may be blocks of one."""
+    texts = (text for record in records for found in record.remarks.values() for text in found)
+    return tuple(dict.fromkeys(texts))
 
 
 def _digests(plan: SavePlan, records: list[Record]) -> dict[str, str]:

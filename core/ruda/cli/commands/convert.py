@@ -85,8 +85,9 @@ def command(
     The suffix of OUT says the format (.safetensors, .bpk, .pt, .npz, .npy). A conversion that
     changes nothing carries metadata, order and ids over as they are. OUT appears only when it is
     complete. Where SOURCE is OUT and only its metadata changes, its tensors are left alone.
-    Exit code 1 says that values do not fit the new type: they became infinite or NaN in OUT, or
-    would (--report with --dry-run or --json; --strict, which writes nothing then).
+    Exit code 1 says that values became infinite or NaN in OUT, by a merge or because they do not
+    fit the new type, or would (--report with --dry-run or --json; --strict, which writes nothing
+    then; both look at new types only).
     """
     from ruda.session import edit_only, parse_target
     from ruda.store import convert, open_store
@@ -184,7 +185,9 @@ def _finish(
     lost = lost_values(view, result)
     if lost:
         warn(f"{lost} values do not fit the new type and became infinite or NaN")
-    return FINDINGS if lost else FINE
+    for remark in result.remarks:
+        warn(remark)
+    return FINDINGS if lost or result.remarks else FINE
 
 
 def _show_report(found: ConversionReport) -> None:

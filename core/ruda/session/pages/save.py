@@ -97,6 +97,8 @@ class SavedPage:
     verified: bool
     stale: tuple[str, ...] = ()
     """Names of files of an earlier set that still lie beside the new one."""
+    remarks: tuple[str, ...] = ()
+    """What computing values found: a merge that made NaN, say."""
 
 
 def save_plan_page(
@@ -170,6 +172,7 @@ def saved_page(result: SaveResult) -> SavedPage:
         warnings=tuple(say(str(problem)) for problem in result.warnings),
         verified=result.verified,
         stale=tuple(path.name for path in result.stale),
+        remarks=tuple(say(remark) for remark in result.remarks),
     )
 
 
