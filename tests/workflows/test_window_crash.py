@@ -11,9 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
-from ruda_workbench import operations
 from ruda_workbench.main_window import MainWindow
-from ruda_workbench.self_test import make_green
 from ruda_workbench.workspaces.run import RunWorkspace
 
 pytestmark = [
@@ -22,24 +20,6 @@ pytestmark = [
 ]
 
 Settled = Callable[[], None]
-
-
-@pytest.fixture
-def ready(window: MainWindow, settled: Settled) -> MainWindow:
-    """The sample, with the recipe that makes it load."""
-    operations.open_sample(window.context)
-    settled()
-    make_green(window)
-    window.show_workspace("run")
-    settled()
-    return window
-
-
-@pytest.fixture
-def run(window: MainWindow) -> RunWorkspace:
-    found = window.workspace("run")
-    assert isinstance(found, RunWorkspace)
-    return found
 
 
 def test_a_crash_in_the_runner_ends_the_run_and_nothing_else(

@@ -16,6 +16,8 @@ from ruda_workbench.main_window import MainWindow
 from ruda_workbench.workspaces.run import RunWorkspace
 from ruda_workbench.workspaces.weights import WeightsWorkspace
 
+from .digits import counts
+
 pytestmark = pytest.mark.gui
 
 Settled = Callable[[], None]
@@ -47,12 +49,6 @@ def menu_of(button: QAbstractButton) -> dict[str, QAction]:
     menu = button.findChild(QMenu)
     assert menu is not None
     return {str(entry.data()): entry for entry in menu.actions()}
-
-
-def counts(weights: WeightsWorkspace) -> dict[str, int]:
-    page = weights.diff.page
-    assert page is not None
-    return {chip.status.value: chip.count for chip in page.chips if chip.count}
 
 
 def test_every_preset_of_the_library_has_a_title_for_the_menu() -> None:

@@ -40,13 +40,6 @@ def data(window: MainWindow) -> DataWorkspace:
 
 
 @pytest.fixture
-def run(window: MainWindow) -> RunWorkspace:
-    found = window.workspace("run")
-    assert isinstance(found, RunWorkspace)
-    return found
-
-
-@pytest.fixture
 def letters(tmp_path: Path) -> Path:
     """A dataset folder of 70 pictures, 28 × 28, of three classes."""
     return write_letters(tmp_path / "letters", "test", 70)
@@ -286,17 +279,6 @@ def test_the_dataset_comes_back_with_the_session(
 
 
 # Run
-
-
-@pytest.fixture
-def ready(window: MainWindow, settled: Settled) -> MainWindow:
-    """The sample, with the recipe that makes it load."""
-    operations.open_sample(window.context)
-    settled()
-    make_green(window)
-    window.show_workspace("run")
-    settled()
-    return window
 
 
 def test_the_sample_is_run_on_a_batch(

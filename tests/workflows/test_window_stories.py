@@ -25,16 +25,12 @@ from ruda_workbench.main_window import MainWindow
 from ruda_workbench.self_test import make_green
 from ruda_workbench.workspaces.weights import WeightsWorkspace
 
+from .digits import counts
+
 pytestmark = pytest.mark.gui
 
 Settled = Callable[[], None]
 MakeFile = Callable[..., Path]
-
-
-def counts(weights: WeightsWorkspace) -> dict[str, int]:
-    page = weights.diff.page
-    assert page is not None
-    return {chip.status.value: chip.count for chip in page.chips if chip.count}
 
 
 def menu_of(weights: WeightsWorkspace) -> QMenu:

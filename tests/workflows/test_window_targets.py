@@ -17,18 +17,14 @@ from ruda_workbench.__main__ import main, opening, parser
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.workspaces.weights import WeightsWorkspace
 
+from .digits import counts
+
 pytestmark = pytest.mark.gui
 
 Settled = Callable[[], None]
 MakeFile = Callable[..., Path]
 
 DIGITS = {entry.key: tuple(entry.shape) for entry in ModuleSpec.of(get("digits").build())}
-
-
-def counts(weights: WeightsWorkspace) -> dict[str, int]:
-    page = weights.diff.page
-    assert page is not None
-    return {chip.status.value: chip.count for chip in page.chips if chip.count}
 
 
 def test_a_file_is_complete_for_a_model_and_one_click_lays_it_there(
