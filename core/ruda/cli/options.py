@@ -191,6 +191,21 @@ def _require_new(path: str, read: str | None) -> None:
         )
 
 
+_REPORTS: tuple[Callable[[Any], Any], ...] = (
+    click.option("--json", "as_json", is_flag=True, help="The whole report as one JSON object."),
+    click.option("--html", metavar="FILE", help="Write the report as one HTML page, too."),
+    click.option("--csv", metavar="FILE", help="Write the rows as CSV, too."),
+    click.option("--markdown", metavar="FILE", help="Write the report as Markdown, too."),
+)
+
+
+def report_options(function: F) -> F:
+    """Add the forms of a report; the command takes ``as_json`` and a file's name for the others."""
+    for option in reversed(_REPORTS):
+        function = option(function)
+    return function
+
+
 def report_paths(html: str | None, csv: str | None, markdown: str | None) -> list[Path]:
     """The reports to write; their names must not be those of files of another kind."""
     from ruda.store import require_report_name

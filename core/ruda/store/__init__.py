@@ -63,7 +63,6 @@ if TYPE_CHECKING:
         diff_to_html,
         diff_to_json,
         diff_to_markdown,
-        require_report_name,
         write_diff,
     )
     from ruda.store.filerange import FileRange
@@ -104,6 +103,7 @@ if TYPE_CHECKING:
         describe,
         lost_values,
     )
+    from ruda.store.report_pages import require_report_name
     from ruda.store.result import ApplyIssue, ApplyResult, MissingParam
     from ruda.store.row_list import RowList, RowsAt
     from ruda.store.select import PathFilter
@@ -360,7 +360,6 @@ __getattr__, __dir__ = lazy_door(
             "diff_to_html",
             "diff_to_json",
             "diff_to_markdown",
-            "require_report_name",
             "write_diff",
         ),
         "filerange": ("FileRange",),
@@ -432,6 +431,7 @@ __getattr__, __dir__ = lazy_door(
             "describe",
             "lost_values",
         ),
+        "report_pages": ("require_report_name",),
         "result": (
             "ApplyIssue",
             "ApplyResult",

@@ -1,7 +1,4 @@
-"""A comparison of two files as CSV, Markdown, JSON, or one HTML page that needs nothing else.
-
-Cells are escaped as those of a load diff: keys come from files of strangers.
-"""
+"""A comparison of two files as CSV, Markdown, JSON, or one HTML page that needs nothing else."""
 
 from __future__ import annotations
 
@@ -12,14 +9,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from ruda.store._sibling import replace_file
 from ruda.store.compare_report import CompareReport, CompareRow, Likeness
-from ruda.store.export_diff import (
+from ruda.store.report_pages import (
     escaped_html,
     harmless_cell,
     html_page,
     markdown_page,
-    require_report_name,
+    write_report,
 )
 
 SHAPES = MappingProxyType(
@@ -80,19 +76,16 @@ def compare_to_html(report: CompareReport) -> str:
     """One page without scripts or resources, light or dark as the reader's system is."""
     counts = [(_CLASSES[s], SHAPES[s], s.value, count) for s, count in report.counts.items()]
     rows = [(_CLASSES[r.likeness], SHAPES[r.likeness], _cells(r)) for r in report.rows]
-    notes = "".join(f"<p>note: {escaped_html(note)}</p>" for note in report.notes)
     lead = f"<p>{escaped_html(_how(report))}</p>"
-    return html_page(_title(report), lead, counts, notes, COLUMNS, rows)
+    return html_page(_title(report), lead, counts, report.notes, COLUMNS, rows)
 
 
 _FORMS: Mapping[str, Callable[[CompareReport], str]] = MappingProxyType(
     {
-        ".csv": compare_to_csv,
-        ".md": compare_to_markdown,
-        ".markdown": compare_to_markdown,
-        ".json": compare_to_json,
-        ".html": compare_to_html,
-        ".htm": compare_to_html,
+        "csv": compare_to_csv,
+        "markdown": compare_to_markdown,
+        "json": compare_to_json,
+        "html": compare_to_html,
     }
 )
 
@@ -103,10 +96,7 @@ def write_comparison(report: CompareReport, path: Path | str) -> None:
     Raises SettingError for another suffix, SaveError where it cannot be written; an old file is
     untouched then.
     """
-    path = Path(path)
-    require_report_name(path)
-    text = _FORMS[path.suffix.lower()](report)
-    replace_file(path, text.encode("utf-8", "backslashreplace"))
+    write_report(report, path, _FORMS)
 
 
 def _title(report: CompareReport) -> str:

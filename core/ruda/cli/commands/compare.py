@@ -10,6 +10,7 @@ from ruda.cli.options import (
     RecipeWords,
     recipe_of,
     recipe_options,
+    report_options,
     report_paths,
     second_recipe_options,
     second_words,
@@ -39,10 +40,7 @@ if TYPE_CHECKING:
 @recipe_options
 @second_recipe_options
 @click.option("--all", "show_all", is_flag=True, help="Show the tensors that are the same, too.")
-@click.option("--json", "as_json", is_flag=True, help="The whole report as one JSON object.")
-@click.option("--html", metavar="FILE", help="Write the report as one HTML page, too.")
-@click.option("--csv", metavar="FILE", help="Write the rows as CSV, too.")
-@click.option("--markdown", metavar="FILE", help="Write the report as Markdown, too.")
+@report_options
 def command(
     left: str,
     right: str,

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from ruda.cli.options import RecipeWords, hint_words, recipe_of, recipe_options, report_paths
+from ruda.cli.options import (
+    RecipeWords,
+    hint_words,
+    recipe_of,
+    recipe_options,
+    report_options,
+    report_paths,
+)
 from ruda.cli.program import FINDINGS, FINE
 from ruda.cli.terminal import monitor, say, say_json, table
 
@@ -23,10 +30,7 @@ if TYPE_CHECKING:
 @click.argument("settings", nargs=-1, metavar="[KEY=VALUE]...")
 @recipe_options
 @click.option("--all", "show_all", is_flag=True, help="Show every tensor on a row of its own.")
-@click.option("--json", "as_json", is_flag=True, help="The whole report as one JSON object.")
-@click.option("--html", metavar="FILE", help="Write the report as one HTML page, too.")
-@click.option("--csv", metavar="FILE", help="Write the rows as CSV, too.")
-@click.option("--markdown", metavar="FILE", help="Write the report as Markdown, too.")
+@report_options
 def command(
     source: str,
     target: str,
