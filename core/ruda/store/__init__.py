@@ -27,6 +27,14 @@ if TYPE_CHECKING:
         write_arch,
     )
     from ruda.store.bytefile import ByteFile
+    from ruda.store.cast_report import (
+        CastErrors,
+        ConversionReport,
+        ConversionRow,
+        conversion_report,
+        describe,
+        lost_values,
+    )
     from ruda.store.castable import cast_target
     from ruda.store.check_report import RULES, CheckReport, Finding, Severity, to_sarif
     from ruda.store.checking import check
@@ -94,14 +102,6 @@ if TYPE_CHECKING:
         RemapPlan,
         RemapRule,
         compact_indices,
-    )
-    from ruda.store.report import (
-        CastErrors,
-        ConversionReport,
-        ConversionRow,
-        conversion_report,
-        describe,
-        lost_values,
     )
     from ruda.store.report_pages import require_report_name
     from ruda.store.result import ApplyIssue, ApplyResult, MissingParam
@@ -298,6 +298,14 @@ __getattr__, __dir__ = lazy_door(
         "piecewise": ("blocks",),
         "bytefile": ("ByteFile",),
         "checking": ("check",),
+        "cast_report": (
+            "CastErrors",
+            "ConversionReport",
+            "ConversionRow",
+            "conversion_report",
+            "describe",
+            "lost_values",
+        ),
         "castable": ("cast_target",),
         "check_report": (
             "RULES",
@@ -422,14 +430,6 @@ __getattr__, __dir__ = lazy_door(
             "RemapPlan",
             "RemapRule",
             "compact_indices",
-        ),
-        "report": (
-            "CastErrors",
-            "ConversionReport",
-            "ConversionRow",
-            "conversion_report",
-            "describe",
-            "lost_values",
         ),
         "report_pages": ("require_report_name",),
         "result": (

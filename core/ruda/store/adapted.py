@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ruda.errors import AdapterError
-from ruda.store.moving import TOGETHER, Around, counts_in, peak_of
-from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource, stream_of
+from ruda.store.moving import Around, counts_in, peak_of
+from ruda.store.snapshot import TOGETHER, Origin, TensorSnapshot, TensorSource, stream_of
 from ruda.tensor import CastCounts, DType, cast, transpose_copy
 
 Array = np.ndarray[Any, Any]

@@ -10,8 +10,8 @@ import numpy as np
 
 from ruda.errors import OffsetError
 from ruda.store.bytefile import ByteFile
-from ruda.store.snapshot import Origin, TensorSnapshot
-from ruda.tensor import DType, Kind
+from ruda.store.snapshot import TOGETHER, Origin, TensorSnapshot
+from ruda.tensor import DType
 
 MAX_ELEMENTS = 1 << 59
 """More elements than this cannot be addressed with 64 bits at 16 bytes each."""
@@ -68,6 +68,6 @@ def count_elements(shape: tuple[int, ...], name: str) -> int:
 
 def shaped(raw: np.ndarray[Any, Any], dtype: DType, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """View one axis of bytes as values; packed and quantized bytes stay as they are."""
-    if dtype.kind in (Kind.PACKED, Kind.QUANTIZED):
+    if dtype.kind in TOGETHER:
         return raw
     return raw.view(dtype.carrier).reshape(shape)

@@ -16,9 +16,8 @@ from typing import ClassVar
 from ruda.errors import AdapterError
 from ruda.store.adapter import Chaining, ModuleAdapter, module_kinds, with_last_segment
 from ruda.store.decisions import Reshape, Transpose
-from ruda.store.moving import TOGETHER
 from ruda.store.shaping import changed
-from ruda.store.snapshot import TensorSnapshot
+from ruda.store.snapshot import TOGETHER, TensorSnapshot
 
 _CONVS = frozenset(f"{stem}{rank}d" for stem in ("Conv", "ConvTranspose") for rank in (1, 2, 3))
 _MEANS = {"moving_mean": "running_mean", "moving_variance": "running_var"}

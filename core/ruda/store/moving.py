@@ -16,12 +16,9 @@ import numpy as np
 from ruda.errors import ShapeError
 from ruda.store.filerange import FileRange
 from ruda.store.snapshot import TensorSource, stream_of
-from ruda.tensor import CastCounts, DType, Kind
+from ruda.tensor import CastCounts, DType
 
 Array = np.ndarray[Any, Any]
-
-TOGETHER = (Kind.PACKED, Kind.QUANTIZED)
-"""Kinds whose values share bytes or scales: none of them can be moved without the others."""
 
 _PIECE_BYTES = 1 << 20
 

@@ -227,13 +227,10 @@ def replace_all(pattern: re.Pattern[str], expand: Expander, text: str) -> str:
     return "".join((*parts, text[copied:]))
 
 
-def is_risky(pattern: str) -> bool:
-    """True if a repeated group holds another repeat or a choice: it may take exponential time."""
-    return _shape_of(pattern)[0]
-
-
-def _shape_of(pattern: str, step: str | None = None) -> tuple[bool, int]:
+def shape_of(pattern: str, step: str | None = None) -> tuple[bool, int]:
     """Whether a repeated group holds a repeat or a choice; how many parts leave a choice.
+
+    Such a group may take exponential time.
 
     Raises RecipeError for such a group that is repeated very many times.
     """
@@ -297,7 +294,7 @@ def guard(pattern: str, keys: Iterable[str], step: str | None = None) -> None:
     numbers only, the longest is tried. Free where keys are short and the pattern is plain.
     Raises RecipeError when one try, all tries together, or all keys would take too long.
     """
-    nested, variable = _shape_of(pattern, step)
+    nested, variable = shape_of(pattern, step)
     keys = list(keys)
     longest = max(map(len, keys), default=0)
     if not nested and comb(longest + variable, variable + 1) <= FREE_STEPS:

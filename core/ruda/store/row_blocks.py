@@ -13,8 +13,8 @@ import numpy as np
 
 from ruda.errors import AdapterError
 from ruda.store.filerange import FileRange
-from ruda.store.moving import TOGETHER, CutSource, counts_in, peak_of, run_of
-from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource, stream_of
+from ruda.store.moving import CutSource, counts_in, peak_of, run_of
+from ruda.store.snapshot import TOGETHER, Origin, TensorSnapshot, TensorSource, stream_of
 from ruda.tensor import CastCounts
 
 Array = np.ndarray[Any, Any]

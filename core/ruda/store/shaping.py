@@ -18,7 +18,6 @@ from ruda.store.adapted import transposed
 from ruda.store.adapter import Chaining, ModuleAdapter
 from ruda.store.decisions import Change, Pad, Reshape, Slice, Take, Transpose
 from ruda.store.moving import (
-    TOGETHER,
     CutSource,
     OrderedSource,
     PaddedSource,
@@ -27,7 +26,7 @@ from ruda.store.moving import (
     peak_of,
     run_of,
 )
-from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource
+from ruda.store.snapshot import TOGETHER, Origin, TensorSnapshot, TensorSource
 from ruda.tensor import DType, Kind, cast
 
 Array = np.ndarray[Any, Any]

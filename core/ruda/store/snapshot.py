@@ -19,8 +19,9 @@ from ruda.tensor import DType, Kind
 CHUNK_BYTES = 8 << 20
 """Bytes per piece of ``TensorSnapshot.chunks``: large enough for full disk speed."""
 
-_RAW_KINDS = frozenset({Kind.PACKED, Kind.QUANTIZED})
-"""Kinds whose values are handed out as raw bytes on one axis."""
+TOGETHER = (Kind.PACKED, Kind.QUANTIZED)
+"""Kinds whose values share bytes or scales: they are handed out as raw bytes on one axis, and none
+of them can be moved without the others."""
 
 EITHER = "Either:"
 """Prefix of a container entry that names several possible kinds: ``Either:Embedding|Linear``."""
@@ -138,7 +139,7 @@ class TensorSnapshot:
         """
         values = self._typed()
         if values.nbytes != self.nbytes or (
-            self.dtype.kind not in _RAW_KINDS and values.shape != self.shape
+            self.dtype.kind not in TOGETHER and values.shape != self.shape
         ):
             raise ShapeError(
                 f"{self.key!r}: its source gave the shape {values.shape} ({values.nbytes} bytes), "

@@ -26,9 +26,9 @@ from ruda.store.adapter import (
     module_kinds,
 )
 from ruda.store.keras import KerasToRuda, RudaToKeras
-from ruda.store.moving import TOGETHER, Array, PermutedSource, peak_of
+from ruda.store.moving import Array, PermutedSource, peak_of
 from ruda.store.regroup import Piece
-from ruda.store.snapshot import Origin, TensorSnapshot
+from ruda.store.snapshot import TOGETHER, Origin, TensorSnapshot
 
 CONV1D_NAMES = frozenset({"c_attn", "c_fc", "c_proj", "q_attn"})
 """Fields of GPT-2 that are ``Conv1D``: a Linear whose weight is (in, out) as Ruda's."""

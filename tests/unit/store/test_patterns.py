@@ -9,9 +9,9 @@ from ruda.store.patterns import (
     compile_pattern,
     expander,
     guard,
-    is_risky,
     parse_replacement,
     replace_all,
+    shape_of,
 )
 
 DIALECT = [
@@ -122,8 +122,9 @@ RISK = [
 
 
 @pytest.mark.parametrize(("pattern", "risky"), RISK)
-def test_is_risky(pattern: str, risky: bool) -> None:
-    assert is_risky(pattern) == risky
+def test_a_pattern_that_may_take_exponential_time_is_told(pattern: str, risky: bool) -> None:
+    nested, _ = shape_of(pattern)
+    assert nested == risky
 
 
 def test_catastrophic_pattern_is_stopped() -> None:
