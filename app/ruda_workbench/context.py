@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from ruda.session import Changes, Derived, JobFailure, Jobs, ModelProcess, Session, say
+from ruda_workbench.plain_words import without_options
 from ruda_workbench.qt_jobs import QtJobs
 from ruda_workbench.storage import Storage
 from ruda_workbench.theme import Theme
@@ -62,7 +63,10 @@ class Context(QObject):
         report: str = "",
     ) -> None:
         """Show a notice: ``info``, ``done``, ``warning`` or ``error``; a library's text is said."""
-        self.noticed.emit(Notice(kind, title, say(text), tuple(buttons), report))
+        said = say(text)
+        if kind in ("warning", "error"):
+            said = without_options(said)
+        self.noticed.emit(Notice(kind, title, said, tuple(buttons), report))
 
     def fail(self, title: str, failure: JobFailure) -> None:
         """Show why a job failed: the sentence, and the report where the fault is the program's."""

@@ -124,11 +124,17 @@ def decide(context: Context, document: Document, title: str, decisions: Sequence
 
 
 def choose_cast(
-    context: Context, document: Document, to: str, *, every: bool, keep: Sequence[str]
+    context: Context,
+    document: Document,
+    to: str,
+    *,
+    every: bool,
+    keep: Sequence[str],
+    add: Sequence[str] = (),
 ) -> str:
     """Give the recipe a cast, or none; the sentence of a refusal, or nothing."""
     try:
-        cast = cast_policy(to, every=every, keep=keep)
+        cast = cast_policy(to, every=every, keep=keep, add=add)
     except RudaError as error:
         return say(str(error))
     if cast != document.recipe.cast:
@@ -137,14 +143,19 @@ def choose_cast(
     return ""
 
 
-def cast_policy(to: str, *, every: bool, keep: Sequence[str]) -> CastPolicy | None:
-    """The cast of these choices; None for none. Raises RudaError for an unknown kind."""
+def cast_policy(
+    to: str, *, every: bool, keep: Sequence[str], add: Sequence[str] = ()
+) -> CastPolicy | None:
+    """The cast of these choices; None for none. Raises RudaError for an unknown kind.
+
+    ``add`` names kinds of module that are halved besides those that stand it.
+    """
     if not to:
         return None
     dtype = DType.parse(to)
     if every or to == "f32":
         return CastPolicy.every(dtype, keep=keep)
-    return CastPolicy.half(dtype, keep=keep)
+    return CastPolicy.half(dtype, keep=keep, add=add)
 
 
 def casts_every(cast: CastPolicy | None) -> bool:

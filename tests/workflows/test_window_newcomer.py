@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QFileDialog, QPushButton
 
 from ruda.models import get
 from ruda.nn import ModuleSpec
-from ruda.store import available_formats
+from ruda.store import available_formats, open_store
 from ruda_workbench.dialogs.save_sheet import SaveSheet
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.workspaces.weights import WeightsWorkspace
@@ -25,22 +25,95 @@ def digits_shapes() -> dict[str, tuple[int, ...]]:
     return {entry.key: tuple(entry.shape) for entry in ModuleSpec.of(get("digits").build())}
 
 
-def test_types_are_found_from_the_save_sheet(
+def sheets(window: MainWindow) -> list[SaveSheet]:
+    return window.findChildren(SaveSheet)
+
+
+@pytest.fixture
+def choosing(
     window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
-) -> None:
+) -> SaveSheet:
+    """The save sheet that has sent a person to the types, with two things chosen on it."""
     window.open_paths([make_file({"conv1.weight": (8, 1, 3, 3)})])
     settled()
     weights.show_view("diff")
     weights.ask_save()
-    (sheet,) = window.findChildren(SaveSheet)
+    (sheet,) = sheets(window)
+    sheet.verify.setChecked(not sheet.verify.isChecked())
+    sheet.metadata._add()
+    sheet.metadata.rows[0].key.setText("note")
+    sheet.metadata.rows[0].value.setText("mine")
+    sheet.metadata.rows[0].changed.emit()
     types = sheet.findChild(QPushButton, "save.types")
     assert types is not None
     assert "f16" in types.text(), "the link names what a newcomer looks for"
     types.click()
     settled()
-    assert not window.findChildren(SaveSheet)
+    return sheet
+
+
+def test_the_save_sheet_waits_while_types_are_chosen_and_comes_back(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    settled: Settled,
+    choosing: SaveSheet,
+    tmp_path: Path,
+) -> None:
+    verify = choosing.verify.isChecked()
     assert weights.views.value == "convert"
     assert weights.convert.isVisible()
+    assert not choosing.isVisible()
+    weights.convert.every.setChecked(True)
+    weights.convert.choose("f16")
+    settled()
+    back = weights.convert.findChild(QPushButton, "convert.back")
+    assert back is not None
+    assert back.isVisible()
+    back.click()
+    settled()
+    assert sheets(window) == [choosing]
+    assert choosing.isVisible()
+    assert not back.isVisible()
+    assert choosing.verify.isChecked() is verify
+    assert choosing.metadata.changes == (("note", "mine"),)
+    assert Path(choosing.path.text()).name == "made-f16.safetensors", "the name says the type"
+    choosing.save_button.click()
+    settled()
+    with open_store(tmp_path / "made-f16.safetensors") as saved:
+        assert saved["conv1.weight"].dtype_label == "f16"
+        assert saved.metadata["note"] == "mine"
+
+
+@pytest.mark.parametrize("way", ["another file", "closed", "saving is asked for"])
+def test_a_sheet_that_waits_goes_with_its_file(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    settled: Settled,
+    make_file: MakeFile,
+    choosing: SaveSheet,
+    way: str,
+) -> None:
+    back = weights.convert.findChild(QPushButton, "convert.back")
+    assert back is not None
+    if way == "another file":
+        window.open_paths([make_file({"alpha": (3, 3)}, name="other.safetensors")])
+    elif way == "closed":
+        document = weights.watch.document
+        assert document is not None
+        window.context.session.close(document.id)
+    else:
+        weights.ask_save()
+        settled()
+        assert choosing.isVisible()
+        choosing.reject()
+    settled()
+    assert sheets(window) == []
+    assert not back.isVisibleTo(weights.convert)
+    if way == "another file":
+        weights.ask_save()
+        (sheet,) = sheets(window)
+        assert Path(sheet.path.text()).name == "other-converted.safetensors"
+        sheet.reject()
 
 
 def test_the_menu_of_models_says_which_fits_best(

@@ -10,7 +10,9 @@ import pytest
 
 from ruda.session import SAMPLE
 from ruda.store import TensorIndex, TensorSnapshot, save
+from ruda_workbench import operations
 from ruda_workbench.main_window import MainWindow
+from ruda_workbench.self_test import make_green
 from ruda_workbench.workspaces.weights import WeightsWorkspace
 
 pytestmark = pytest.mark.gui
@@ -126,3 +128,49 @@ def test_only_the_chosen_line_is_changed_and_the_last_choice_counts(
     document = wide.watch.document
     assert document is not None
     assert [policy.pattern for policy in document.recipe.policy] == ["^late$"]
+
+
+@pytest.mark.parametrize(
+    ("to", "why"),
+    [("f16", "small running variances would become 0"), ("bf16", "need more digits")],
+)
+@pytest.mark.parametrize("every", [False, True], ids=["halves", "every"])
+def test_what_becomes_of_batch_norm_is_said_and_changed_with_one_click(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    settled: Settled,
+    to: str,
+    why: str,
+    every: bool,
+) -> None:
+    operations.open_sample(window.context)
+    settled()
+    make_green(window)
+    weights.show_view("convert")
+    note = weights.convert.norm
+    assert note.text == "", "nothing is cast yet"
+    weights.convert.choose(to)
+    settled()
+    if every:
+        weights.convert.every.click()
+        settled()
+    assert note.text.startswith("BatchNorm keeps its type")
+    assert why in note.text
+    assert types(weights)["norm1.running_var"] == "f32"
+    note.button.click()
+    settled()
+    assert types(weights)["norm1.running_var"] == to
+    assert note.text.startswith("BatchNorm is cast as well")
+    weights.convert.scan.click()
+    settled()
+    note.button.click()
+    settled()
+    assert types(weights)["norm1.running_var"] == "f32"
+    assert weights.convert.kept_kinds() == ("BatchNorm",)
+    weights.convert.choose("f32")
+    settled()
+    assert note.text == ""
+
+
+def test_where_no_batch_norm_is_nothing_is_said_of_it(wide: WeightsWorkspace) -> None:
+    assert wide.convert.norm.text == ""

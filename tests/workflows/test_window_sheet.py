@@ -10,13 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
 from ruda.cli import main
 from ruda.store import CastPolicy, TensorIndex, TensorSnapshot, open_store, plan_save, write
 from ruda.tensor import DType
+from ruda_workbench import operations
 from ruda_workbench.dialogs.save_sheet import SaveSheet
 from ruda_workbench.main_window import MainWindow
+from ruda_workbench.plain_words import without_options
 from ruda_workbench.workspaces.compare import CompareWorkspace
 from ruda_workbench.workspaces.weights import WeightsWorkspace
 
@@ -135,6 +137,30 @@ def sheet_files(folder: Path) -> int:
 
     index = json.loads((folder / "tied-converted.safetensors.index.json").read_text())
     return len(set(index["weight_map"].values()))
+
+
+def test_a_warning_names_the_button_that_heeds_it_and_no_option_of_the_command(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled
+) -> None:
+    operations.open_sample(window.context)  # PyTorch's, whose metadata transformers asks for
+    settled()
+    weights.ask_save()
+    sheet = QApplication.activeModalWidget()
+    assert isinstance(sheet, SaveSheet)
+    assert "“Mark as PyTorch”" in sheet.banner.text
+    texts = [each.text() for each in sheet.findChildren(QLabel)]
+    assert [text for text in texts if "--" in text] == []
+    button = sheet.banner.findChild(QPushButton)
+    assert button is not None
+    button.click()
+    assert sheet.options.metadata == (("format", "pt"),)
+    assert "format=pt" not in sheet.banner.text
+    sheet.reject()
+
+
+def test_a_sentence_of_the_library_loses_its_options_only() -> None:
+    text = "a cast to f16 in the recipe (--cast f16) lets such tensors load (as f16)"
+    assert without_options(text) == "a cast to f16 in the recipe lets such tensors load (as f16)"
 
 
 def test_the_owner_of_shared_tensors_is_chosen(

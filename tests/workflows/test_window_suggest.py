@@ -82,6 +82,37 @@ def test_a_suggestion_is_tried_before_it_is_taken(
     assert document.recipe.is_identity
 
 
+MANY = {f"stage{n}.part{n}.kernel": (3 + n, 2, 5) for n in range(6)}
+
+
+def test_every_suggestion_is_reached_in_place(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: Callable[..., Path]
+) -> None:
+    source = make_file({key.replace("part", "piece"): shape for key, shape in MANY.items()})
+    names = (f"alpha{n}.weight{'abcdef'[n]}" for n in range(6))
+    target = make_file(dict(zip(names, MANY.values(), strict=True)), name="target.safetensors")
+    choice = TargetChoice.of(str(target), is_file=True)
+    operations.open_document(window.context, source, target=choice)
+    settled()
+    rules = weights.diff.rules
+    total = len(rules.suggestions)
+    assert total > 3
+    assert len(rules.offers.rows) == 3
+    assert rules.offers.more.text() == f"Show {total - 3} more"
+    low = rules.offers.height()
+    rules.offers.more.click()
+    assert len(rules.offers.rows) == total
+    settled()
+    assert rules.offers.height() > low
+    last = rules.suggestions[-1]
+    press(window, f"rules.hint.{total - 1}")
+    settled()
+    document = weights.watch.document
+    assert document is not None
+    assert window.context.session.history(document.id).undo_title == last.title
+    assert len(rules.offers.rows) == min(3, len(rules.suggestions))
+
+
 def test_a_suggestion_is_taken_at_once(
     window: MainWindow, wrapped: WeightsWorkspace, settled: Settled
 ) -> None:

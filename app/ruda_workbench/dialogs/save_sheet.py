@@ -25,6 +25,7 @@ from ruda.session import (
     SaveOptions,
     SavePlanPage,
     counted,
+    later,
     say,
     size_text,
     tr,
@@ -32,8 +33,9 @@ from ruda.session import (
 from ruda.store import Aliases, TensorIndex, parse_size
 from ruda_workbench import save_operations
 from ruda_workbench.context import Context
-from ruda_workbench.panels.metadata_editor import MetadataEditor
+from ruda_workbench.panels.metadata_editor import PYTORCH, MetadataEditor
 from ruda_workbench.panels.shared_tensors import SharedTensors
+from ruda_workbench.plain_words import without_options
 from ruda_workbench.qt_jobs import Latest
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Radius, Space, Type
@@ -53,6 +55,10 @@ FORMATS = (
 """Formats with the suffix that is proposed, and their names."""
 SUFFIXES = {".pth": "pytorch", ".bin": "pytorch", ".ckpt": "pytorch", ".npy": "numpy"}
 """Further suffixes of the formats."""
+UNMARKED = later(
+    "The metadata has no entry format=pt, without which transformers refuses the file. "
+    "“Mark as PyTorch” adds it, here or under Metadata."
+)
 PARTS = ("file", "metadata", "shared", "notes")
 WIDTH = 800
 BODY_HEIGHT = 210
@@ -62,7 +68,7 @@ class SaveSheet(QDialog):
     """Asks for everything that a save needs; ``options`` are what was chosen."""
 
     types_wanted = Signal()
-    """The sheet was left for the view in which types are chosen."""
+    """Types are to be chosen in their view; the sheet is hidden until ``resume``."""
 
     def __init__(
         self, context: Context, document: Document, view: TensorIndex, parent: QWidget
@@ -122,6 +128,7 @@ class SaveSheet(QDialog):
         column.addLayout(row)
         column.addWidget(self._body())
         self.banner = Banner("save.banner")
+        self.banner.pressed.connect(self._mark)
         column.addWidget(self.banner)
         self.replace = Switch(tr("Replace the file that is there"), "save.replace")
         self.replace.toggled.connect(self._refresh)
@@ -273,8 +280,21 @@ class SaveSheet(QDialog):
         self._path_changed()
 
     def _leave_for_types(self) -> None:
-        self.reject()
+        self.hide()
         self.types_wanted.emit()
+
+    def resume(self, document: Document, view: TensorIndex) -> None:
+        """Come back with what has become of the document; what was chosen before still is."""
+        before, after = map(save_operations.proposed_path, (self._document, document))
+        path = Path(self.path.text())
+        if path.with_suffix("") == before.with_suffix(""):  # the name says the type
+            self.path.setText(str(after.with_suffix(path.suffix)))
+        self._document, self._view = document, view
+        self._path_changed()
+        self.open()
+
+    def _mark(self) -> None:
+        self.metadata.mark(on=True)
 
     def _part_chosen(self, name: str) -> None:
         self._pages.setCurrentIndex(PARTS.index(name))
@@ -339,9 +359,11 @@ class SaveSheet(QDialog):
                 problem = tr("The file is there already. Allow replacing it, or take another name.")
             elif page.blockers:
                 problem = page.blockers[0]
-        warning = page.warnings[0] if page is not None and page.warnings else ""
-        text = say(problem) or warning
-        self.banner.show_text("error" if problem else "warning", text[:1].upper() + text[1:])
+        warnings = () if page is None else _warnings(page)
+        text = without_options(say(problem)) or next(iter(warnings), "")
+        button = tr("Mark as PyTorch") if text == tr(UNMARKED) else ""
+        level = "error" if problem else "warning"
+        self.banner.show_text(level, text[:1].upper() + text[1:], button)
         set_role(self.path, "invalid", bool(problem) and not exists and page is not None)
         self.save_button.setEnabled(not problem)
         QTimer.singleShot(0, self, self.fit)  # once the banner has its height
@@ -350,7 +372,7 @@ class SaveSheet(QDialog):
         self._facts.show_facts(_facts(page))
         self.metadata.show_lines(page.metadata)
         self.shared.show_groups(page.shared)
-        notes = (*page.blockers, *page.warnings, *page.notes)
+        notes = (*map(without_options, page.blockers), *_warnings(page), *page.notes)
         self._notes.setText("\n".join(f"• {note}" for note in notes))
         titles = (
             tr("File"),
@@ -377,6 +399,15 @@ class SaveSheet(QDialog):
         self._context.storage.change(verify_saved=self.verify.isChecked())
         save_operations.save(self._context, self._document, self._view, options)
         self.accept()
+
+
+def _warnings(page: SavePlanPage) -> tuple[str, ...]:
+    """What is said before a save, with the controls of the sheet for options of the command."""
+    entry = "=".join(PYTORCH)
+    return tuple(
+        tr(UNMARKED) if entry in text and "--" in text else without_options(text)
+        for text in page.warnings
+    )
 
 
 def _facts(page: SavePlanPage) -> tuple[tuple[str, str], ...]:

@@ -15,11 +15,11 @@ class ConvertTableModel(CellModel):
     """Draws the lines of a conversion, and what a scan of the values found."""
 
     columns = (
-        Column(later("Tensor"), 140, shrinks=1, grows=320),
+        Column(later("Tensor"), 140, shrinks=2, grows=320),
         Column(later("Module"), 60, grows=100),
-        Column(later("Shape"), 60, shrinks=1),
+        Column(later("Shape"), 60, shrinks=2),
         Column(later("Type"), 34),
-        Column(later("What happens"), 90, shrinks=2, grows=180),
+        Column(later("What happens"), 90, shrinks=1, grows=180),
         Column(later("Size"), 60, right=True),
         Column(later("Values"), 176),
     )

@@ -34,6 +34,7 @@ from ruda_workbench import recipe_operations as edits
 from ruda_workbench.context import Context
 from ruda_workbench.document_watch import DocumentWatch
 from ruda_workbench.item_models.convert_table import ConvertTableModel
+from ruda_workbench.panels.convert_notes import NORM, NormNote, WayBack
 from ruda_workbench.qt_jobs import Latest
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Space
@@ -44,7 +45,6 @@ from ruda_workbench.widgets.labels import ElidedLabel, label, set_role
 
 MEMBERS = 100
 """Tensors of a line that the inspector can step through."""
-DEFAULT_KEEP = "BatchNorm"
 
 
 class ConvertPanel(QWidget):
@@ -54,6 +54,8 @@ class ConvertPanel(QWidget):
     """
 
     selected = Signal(object)
+    back_asked = Signal()
+    """The save sheet that waits for types is to come back."""
 
     def __init__(self, context: Context, watch: DocumentWatch) -> None:
         super().__init__()
@@ -62,6 +64,7 @@ class ConvertPanel(QWidget):
         self._question = Latest(context.jobs, self)
         self._view: TensorIndex | None = None
         self._plan: SavePlanPage | None = None
+        self._added: frozenset[str] = frozenset()
         self._build()
         watch.viewed.connect(self.refresh)
 
@@ -69,6 +72,9 @@ class ConvertPanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.M)
+        self._way_back = WayBack()
+        self._way_back.button.clicked.connect(self.back_asked)
+        column.addWidget(self._way_back)
         column.addWidget(self._policy_card())
         self.banner = Banner("convert.banner")
         column.addWidget(self.banner)
@@ -127,7 +133,7 @@ class ConvertPanel(QWidget):
         row.addWidget(self.every)
         row.addSpacing(Space.S)
         row.addWidget(label(tr("Keep"), role="dim"))
-        self.keep = QLineEdit(DEFAULT_KEEP)
+        self.keep = QLineEdit(NORM)
         self.keep.setObjectName("convert.keep")
         self.keep.setAccessibleName(tr("Kinds of module that keep their type"))
         self.keep.setToolTip(tr("Kinds of module that keep their type, with commas between them"))
@@ -143,6 +149,9 @@ class ConvertPanel(QWidget):
         self.estimate.setToolTip(tr("Read the first values of every tensor that is cast"))
         self.estimate.clicked.connect(self._estimate)
         column.addLayout(row)
+        self.norm = NormNote()
+        self.norm.toggled.connect(self._norm_toggled)
+        column.addWidget(self.norm)
         self._summary = ElidedLabel(ink="dim")
         self._summary.setObjectName("convert.summary")
         self._summary.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -175,6 +184,7 @@ class ConvertPanel(QWidget):
         if cast is not None and not self.keep.hasFocus():
             self.keep.setText(", ".join(sorted(cast.keep)))
             self.keep.setCursorPosition(0)  # a narrow field shows the beginning
+        self._added = frozenset() if cast is None else cast.add
         if laid is None:
             return
         view = laid.view
@@ -198,6 +208,8 @@ class ConvertPanel(QWidget):
         self.banner.show_text("warning", "")
         row = self.table.currentIndex().row()
         self.model.show_lines(() if laid.plan is None else laid.plan.lines)
+        has_norm = any(line.module == NORM for line in self.model.lines)
+        self.norm.show_cast(cast, has_norm=has_norm)
         if self.isVisible():
             self.table.select_row(max(0, row))
         self._summary.set_text("" if laid.plan is None else _sizes(laid.plan))
@@ -234,15 +246,27 @@ class ConvertPanel(QWidget):
         document = self._watch.document
         if document is None:
             return
+        keep = self.kept_kinds()
         problem = edits.choose_cast(
             self._context,
             document,
             self.types.value,
             every=self.every.isChecked(),
-            keep=self.kept_kinds(),
+            keep=keep,
+            add=sorted(self._added - set(keep)),
         )
         set_role(self.keep, "invalid", bool(problem))
         self.banner.show_text("error", problem)
+
+    def _norm_toggled(self, keep: bool) -> None:
+        kinds = [kind for kind in self.kept_kinds() if kind != NORM]
+        self.keep.setText(", ".join([*kinds, NORM] if keep else kinds))
+        self._added = self._added - {NORM} if keep else self._added | {NORM}
+        self._changed()
+
+    def show_way_back(self, *, on: bool) -> None:
+        """Show or hide the way back to the save sheet."""
+        self._way_back.setVisible(on)
 
     def select_again(self) -> None:
         """Tell which line is chosen; the first where none was."""

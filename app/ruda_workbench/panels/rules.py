@@ -51,13 +51,12 @@ from ruda_workbench.widgets.data_table import DataTable
 from ruda_workbench.widgets.labels import ElidedLabel, hairline, label
 from ruda_workbench.widgets.rule_list import RuleList
 from ruda_workbench.widgets.rule_row import RuleRow
-from ruda_workbench.widgets.suggestion_row import SuggestionRow
+from ruda_workbench.widgets.suggestion_list import SuggestionList
 
 AT_ONCE = 5_000
 """Keys up to which the effect of the rules is worked out without a job."""
 OPEN_HEIGHT = 272
 RECIPES = later("Recipes (*.toml *.json)")
-MOST_SUGGESTIONS = 3
 PATIENCE = 300
 """Milliseconds after which it is said that rules are being tried."""
 COMMIT_AFTER = 900
@@ -96,9 +95,10 @@ class RulesCard(QFrame):
         column.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
         column.setSpacing(Space.S)
         column.addLayout(self._head())
-        self._hint_rows = QVBoxLayout()
-        self._hint_rows.setSpacing(0)
-        column.addLayout(self._hint_rows)
+        self.offers = SuggestionList()
+        self.offers.preview_asked.connect(self._preview_suggestion)
+        self.offers.taken.connect(self._suggestion_taken)
+        column.addWidget(self.offers)
         self._body = QWidget()
         column.addWidget(self._body, 1)
         inner = QHBoxLayout(self._body)
@@ -230,17 +230,7 @@ class RulesCard(QFrame):
         if lines == self._suggestions:
             return
         self._suggestions = lines
-        while self._hint_rows.count():
-            item = self._hint_rows.takeAt(0)
-            widget = None if item is None else item.widget()
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
-        for place, line in enumerate(lines[:MOST_SUGGESTIONS]):
-            row = SuggestionRow(place, line)
-            row.preview_asked.connect(self._preview_suggestion)
-            row.taken.connect(self._suggestion_taken)
-            self._hint_rows.addWidget(row)
+        self.offers.show_lines(lines)
         self.updateGeometry()
 
     def _suggested(self) -> None:

@@ -20,6 +20,9 @@ from ruda_workbench.panels.decision_sheet import DecisionSheet
 from ruda_workbench.scenes.scene import Scene
 from ruda_workbench.scenes.weights import diff_problems
 
+WORDS = ("stem", "embed", "query", "key", "value", "out", "up", "down", "head")
+"""Names of layers that share nothing."""
+
 
 class Stranger:
     """A class of somebody, which a file of weights asks for."""
@@ -102,6 +105,18 @@ def _nothing_loads(scene: Scene) -> None:
     target = TargetChoice.of("digits")
     operations.open_document(scene.window.context, path, target=target, remember=False)
     scene.settle()
+
+
+def _suggestions_all(scene: Scene) -> None:
+    """More suggestions than a card shows at first, all of them opened."""
+    sizes: list[tuple[int, ...]] = [(8 + n, 4, 3) for n in range(9)]
+    source = {f"stage{n}.block.kernel": size for n, size in enumerate(sizes)}
+    wanted = {f"{word}.weight": size for word, size in zip(WORDS, sizes, strict=True)}
+    path = _file(scene.folder, source, "checkpoint.safetensors")
+    target = TargetChoice.of(str(_file(scene.folder, wanted, "model.safetensors")), is_file=True)
+    operations.open_document(scene.window.context, path, target=target, remember=False)
+    scene.settle()
+    scene.weights.diff.rules.offers.more.click()
 
 
 def _diff_failing(scene: Scene) -> None:
@@ -276,6 +291,7 @@ SCREENS: dict[str, Callable[[Scene], None]] = {
     "decision": _decision,
     "decision-wrong": _decision_wrong,
     "load-diff-nothing": _nothing_loads,
+    "suggestions-all": _suggestions_all,
     "load-diff-failing": _diff_failing,
     "load-diff-search": _diff_search,
     "load-diff-menu": _diff_menu,

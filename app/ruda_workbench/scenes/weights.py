@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from PySide6.QtWidgets import QAbstractButton
 
 from ruda.session import RuleDraft, TargetChoice
 from ruda.store import Aliases, TensorIndex, TensorSnapshot, plan_save, write
@@ -113,6 +114,14 @@ def _save(scene: Scene) -> None:
     scene.weights.ask_save()
 
 
+def _save_types(scene: Scene) -> None:
+    """The choice of types while the save sheet waits for it."""
+    _save(scene)
+    found = _sheet(scene).findChild(QAbstractButton, "save.types")
+    assert found is not None
+    found.click()
+
+
 def _sheet(scene: Scene) -> SaveSheet:
     found = scene.window.findChild(SaveSheet)
     assert found is not None
@@ -187,6 +196,7 @@ SCREENS: dict[str, Callable[[Scene], None]] = {
     "rules": rules,
     "convert": _convert,
     "save": _save,
+    "save-types": _save_types,
     "save-metadata": _save_metadata,
     "save-shared": _save_shared,
     "refused": _refused,

@@ -12,6 +12,9 @@ from ruda_workbench.widgets.buttons import push_button
 from ruda_workbench.widgets.labels import ElidedLabel, label
 from ruda_workbench.widgets.status_word import StatusWord
 
+MARGIN = 32
+"""Room at the left, where the card's title has its chevron."""
+
 
 class SuggestionRow(QWidget):
     """Draws a ``SuggestLine``; nothing happens before a button is pressed."""
@@ -23,7 +26,7 @@ class SuggestionRow(QWidget):
         super().__init__()
         self._line = line
         row = QHBoxLayout(self)
-        row.setContentsMargins(32, 0, 0, 0)
+        row.setContentsMargins(MARGIN, 0, 0, 0)
         row.setSpacing(Space.S)
         row.addWidget(StatusWord(line.mark, line.verdict))
         title = ElidedLabel(line.title, font=mono_font())

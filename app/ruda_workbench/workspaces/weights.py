@@ -35,7 +35,6 @@ from ruda_workbench import recipe_operations as edits
 from ruda_workbench.action_book import Action
 from ruda_workbench.context import Context
 from ruda_workbench.dialogs.refused_sheet import RefusedSheet
-from ruda_workbench.dialogs.save_sheet import SaveSheet
 from ruda_workbench.document_watch import DocumentWatch
 from ruda_workbench.fit_watch import FitWatch
 from ruda_workbench.panels.convert import ConvertPanel
@@ -45,6 +44,8 @@ from ruda_workbench.panels.target_chooser import TargetChooser
 from ruda_workbench.panels.tensors import TensorsPanel
 from ruda_workbench.panels.title import FILE_TARGET, TitleRow
 from ruda_workbench.panels.welcome import WelcomePanel
+from ruda_workbench.plain_words import without_options
+from ruda_workbench.saving import Saving
 from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.buttons import Segments, push_button
 from ruda_workbench.widgets.roomy import Pages
@@ -83,8 +84,8 @@ class WeightsWorkspace(Workspace):
         super().__init__(context)
         self.watch = DocumentWatch(context, self)
         self.fits = FitWatch(context, self)
+        self.saving = Saving(context, self.watch, self)
         self._views: dict[int, str] = {}
-        self._save_waits = False
         self._size_of: tuple[TensorTable | None, int] = (None, 0)
         self._pages = Pages()
         column = QVBoxLayout(self)
@@ -153,6 +154,9 @@ class WeightsWorkspace(Workspace):
         self.tensors.selected.connect(self._keys_selected)
         self.diff.selected.connect(self._rows_selected)
         self.diff.selected.connect(self.diff.rules.show_selection)
+        self.convert.back_asked.connect(self.ask_save)
+        self.saving.types_wanted.connect(self._choose_types)
+        self.saving.ended.connect(self._saving_ended)
         self.convert.selected.connect(self._converted_selected)
         self.watch.switched.connect(self._switched)
         self.watch.tabled.connect(self._tabled)
@@ -189,7 +193,9 @@ class WeightsWorkspace(Workspace):
             return ()
         unsafe = tuple(tr("refused, not run: {name}", name=name) for name in document.index.unsafe)
         report = () if laid is None or laid.report is None else laid.report.notes
-        return (*map(say, document.index.notes), *unsafe, *map(say, report))
+        said = [without_options(say(note)) for note in (*document.index.notes, *report)]
+        many = len(document.index.notes)
+        return (*said[:many], *unsafe, *said[many:])
 
     def accepts(self, path: Path) -> bool:
         """Every file; folders are for others."""
@@ -310,18 +316,14 @@ class WeightsWorkspace(Workspace):
     def ask_save(self) -> None:
         """Open the save sheet."""
         self.diff.rules.commit()
-        document, laid = self.watch.document, self.watch.current
-        if document is None:
-            return
-        if laid is None or (laid.view is None and not laid.problem):
-            self._save_waits = True  # the sheet opens as soon as the recipe is worked out
-            return
-        if laid.view is None:
-            self.context.notify("error", tr("This cannot be saved yet"), laid.problem)
-            return
-        sheet = SaveSheet(self.context, document, laid.view, self.window())
-        sheet.types_wanted.connect(lambda: self.show_view("convert"))
-        sheet.open()
+        self.saving.ask()
+
+    def _choose_types(self) -> None:
+        self.show_view("convert")
+        self.convert.show_way_back(on=True)
+
+    def _saving_ended(self) -> None:
+        self.convert.show_way_back(on=False)
 
     # Drawing
 
@@ -330,7 +332,6 @@ class WeightsWorkspace(Workspace):
         self.fits.follow(document)
         self._pages.setCurrentIndex(0 if document is None else 1)
         self._inspector.show_pairs(())
-        self._save_waits = False
         if document is None:
             self.tensors.show_table(None)
             self._show_recents()
@@ -362,9 +363,6 @@ class WeightsWorkspace(Workspace):
     def _viewed(self) -> None:
         self.title.can_save(on=_can_save(self))
         self.context.summary_changed.emit()
-        if self._save_waits:
-            self._save_waits = False
-            self.ask_save()
 
     def _changed(self, changes: Changes) -> None:
         apart = Changes.DATASET | Changes.BATCH | Changes.COMPARISON
