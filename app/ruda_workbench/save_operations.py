@@ -30,7 +30,7 @@ from ruda.session import (
     saved_page,
     tr,
 )
-from ruda.store import MetadataEdit, SaveResult, TensorIndex, write
+from ruda.store import MetadataEdit, SaveResult, TensorIndex, is_same_file, write
 from ruda_workbench import assets, operations
 from ruda_workbench.context import Context
 
@@ -124,7 +124,7 @@ def save(
         kind = "warning" if page.casts.overflow or page.remarks else "done"
         if page.worst or page.remarks:
             text = "; ".join(filter(None, [text, *page.worst[:3], *page.remarks[:3]]))
-        again = _same_file(options.path, document.path)
+        again = is_same_file(options.path, document.path)
         buttons = [
             (tr("Open it"), lambda: operations.open_document(context, options.path)),
             (tr("Show in folder"), lambda: show_folder(options.path)),
@@ -155,10 +155,6 @@ def save(
         cancelled=cancelled,
         write=True,
     )
-
-
-def _same_file(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
 
 
 def _open_again(context: Context, document: Document) -> None:

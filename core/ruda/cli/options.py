@@ -179,11 +179,12 @@ def recipe_of(words: RecipeWords) -> Recipe:
 def _require_new(path: str, read: str | None) -> None:
     """Refuse a recipe's place where a file would be lost: any but the recipe that was read."""
     from ruda.errors import SaveError
+    from ruda.store import is_same_file
 
     place = Path(path)
     if place.suffix.lower() not in (".toml", ".json"):
         raise click.UsageError(f"--save-recipe: {path} must end in .toml or .json")
-    if place.exists() and not (read is not None and place.samefile(read)):
+    if place.exists() and not (read is not None and is_same_file(place, Path(read))):
         raise SaveError(
             "the file exists; name another one, or the recipe that --recipe reads",
             stage="plan",

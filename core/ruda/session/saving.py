@@ -57,7 +57,7 @@ def edit_only(index: TensorIndex, recipe: Recipe, options: SaveOptions) -> Metad
 
     That is one of a safetensors file over itself, with no step of a recipe. Raises SaveError.
     """
-    from ruda.store import Recipe, edit_metadata
+    from ruda.store import Recipe, edit_metadata, is_same_file
 
     changes: dict[str, str | None] = dict.fromkeys(options.drop_metadata)
     changes.update(options.metadata)
@@ -65,16 +65,9 @@ def edit_only(index: TensorIndex, recipe: Recipe, options: SaveOptions) -> Metad
     spread = (options.shard_size, options.aliases, options.owners, index.shards)
     if not all(plain) or any(spread) or recipe != Recipe() or not options.overwrite:
         return None
-    if not isinstance(index.path, Path) or not _is_same(index.path, options.path):
+    if not is_same_file(index.path, options.path):
         return None
     return edit_metadata(options.path, changes, may_copy=not options.verify)
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    try:
-        return one.samefile(other)
-    except OSError:
-        return False
 
 
 def can_write(name: str) -> bool:

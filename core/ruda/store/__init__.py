@@ -111,7 +111,7 @@ if TYPE_CHECKING:
     from ruda.store.shares import share_text
     from ruda.store.snapshot import ArraySource, Origin, TensorSnapshot, TensorSource
     from ruda.store.special import Gpt2ToRuda, RopeOrder, RudaToGpt2, TiedHead
-    from ruda.store.stamp import Stamp
+    from ruda.store.stamp import Stamp, is_same_file
     from ruda.store.stores import PytorchStore, RudapackStore, SafetensorsStore, StoreOptions
     from ruda.store.suggest_report import Suggestion, SuggestKind, SuggestReport, Verdict
     from ruda.store.suggesting import suggest
@@ -238,6 +238,7 @@ __all__ = [
     "fold_all",
     "infer_containers",
     "is_arch_file",
+    "is_same_file",
     "lost_values",
     "open_store",
     "parse_size",
@@ -453,7 +454,10 @@ __getattr__, __dir__ = lazy_door(
             "RudaToGpt2",
             "TiedHead",
         ),
-        "stamp": ("Stamp",),
+        "stamp": (
+            "Stamp",
+            "is_same_file",
+        ),
         "stores": (
             "PytorchStore",
             "RudapackStore",

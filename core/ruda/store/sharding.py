@@ -7,7 +7,6 @@ The names are those of Hugging Face: ``model-00001-of-00003.safetensors`` beside
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from ruda.errors import SaveError, SettingError
 from ruda.store.formats.sharded import INDEX_SUFFIX
 from ruda.store.index import TensorIndex
 from ruda.store.snapshot import TensorSnapshot
+from ruda.store.stamp import is_same_file
 
 MAX_SHARDS = 99_999
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
@@ -110,17 +110,10 @@ def stale_beside(target: Path, count: int) -> tuple[Path, ...]:
         if not (of_index or of_plain or shard.fullmatch(name)):
             continue
         path, replaced = target.with_name(name), written.get(name.lower())
-        if replaced is None or not (replaced == path or _is_same(replaced, path)):
+        # Where the system does not tell large letters from small ones, another name is this file.
+        if replaced is None or not (replaced == path or is_same_file(replaced, path)):
             found.append(path)
     return tuple(found)
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    """True where the system does not tell large letters from small ones in names."""
-    try:
-        return os.path.samefile(one, other)
-    except OSError:
-        return False
 
 
 def index_text(

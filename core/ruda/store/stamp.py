@@ -1,4 +1,4 @@
-"""Stamp: whether a file on disk is still the one that was opened.
+"""Stamp: whether a file on disk is still the one that was opened, or the same as another.
 
 When it was written last and how long it is tell a file from itself after someone wrote to it; its
 inode tells it from another that took its place by a rename. Whoever holds the file open reads on
@@ -66,3 +66,16 @@ class Stamp(NamedTuple):
         if not os.path.lexists(path):
             raise FileAccessError(absence(path), path=path)
         raise FileChangedError(path)
+
+
+def is_same_file(one: Place | None, other: Place | None) -> bool:
+    """True if both paths lead to one file on disk: by a link, or by other letters of its name.
+
+    False where either is no file there, or cannot be reached.
+    """
+    if not isinstance(one, Path) or not isinstance(other, Path):
+        return False
+    try:
+        return os.path.samefile(extended(one), extended(other))
+    except (OSError, ValueError):
+        return False

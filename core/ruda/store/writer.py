@@ -19,8 +19,9 @@ from ruda.store.aliases import Aliases
 from ruda.store.index import TensorIndex
 from ruda.store.layout import PlanProblem
 from ruda.store.plan import SavePlan, path_problems, plan_save
+from ruda.store.stamp import is_same_file
 from ruda.store.streaming import Record, Stream, Tally
-from ruda.store.uri import Place, Uri
+from ruda.store.uri import Uri
 from ruda.store.verify import verify_file
 from ruda.tensor import CastCounts
 
@@ -200,20 +201,10 @@ def _releaser(plan: SavePlan, release: Callable[[], None] | None) -> Callable[[]
     def drop() -> None:
         if release is not None:
             release()
-        source = plan.index.path
-        if isinstance(source, Path) and _same_file(source, plan.path):
+        if is_same_file(plan.index.path, plan.path):
             plan.index.close()
 
     return drop
-
-
-def _same_file(one: Place, other: Path) -> bool:
-    if not isinstance(one, Path):
-        return False
-    try:
-        return os.path.samefile(one, other)
-    except OSError:
-        return False
 
 
 def _aftermath(target: Path) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ruda.errors import FileAccessError, FileChangedError
-from ruda.store import Stamp
+from ruda.store import Stamp, is_same_file
 from ruda.store.uri import place_of
 
 OPENED = 1_600_000_000_000_000_000
@@ -90,3 +90,19 @@ def test_what_is_no_file_on_disk_has_no_stamp(path: Path) -> None:
     others = [path.parent, path.with_name("absent"), Path("nul\0name"), None]
     others.append(place_of("https://host/model.bin"))
     assert [Stamp.of(each) for each in others] == [None] * len(others)
+
+
+def test_two_paths_lead_to_one_file(path: Path) -> None:
+    link = path.with_name("link.bin")
+    os.link(path, link)
+    assert is_same_file(path, link)
+    assert is_same_file(path, path.parent / "." / path.name)
+
+
+def test_two_paths_that_are_not_one_file(path: Path) -> None:
+    copy = path.with_name("copy.bin")
+    copy.write_bytes(path.read_bytes())
+    address = place_of("https://host/model.bin")
+    for other in (copy, path.with_name("absent"), Path("nul\0name"), address, None):
+        assert not is_same_file(path, other)
+        assert not is_same_file(other, path)

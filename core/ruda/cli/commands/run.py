@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -128,6 +127,7 @@ def _show_profile(loaded: LoadedModel, dataset: Dataset[Any], batch_size: int) -
 def _free(path: Path, overwrite: bool, sources: tuple[str, ...]) -> Path:
     """The path, if the outputs may be written there: never over what they are made from."""
     from ruda.errors import SaveError
+    from ruda.store import is_same_file
 
     reason = None
     try:
@@ -144,7 +144,7 @@ def _free(path: Path, overwrite: bool, sources: tuple[str, ...]) -> Path:
             reason = "is not a plain file"
         elif not overwrite:
             reason = "exists; --overwrite replaces it"
-        elif any(os.path.exists(each) and os.path.samefile(each, path) for each in sources):
+        elif any(is_same_file(Path(each), path) for each in sources):
             reason = "is read by this very run; name another file for the outputs"
     if reason is not None:
         raise SaveError(reason, stage="plan", path=path)
