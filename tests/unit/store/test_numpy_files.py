@@ -1,12 +1,14 @@
 """NumPy's own files: one array or an archive of them; nothing in a header is evaluated."""
 
 import io
+import time
 import zipfile
 
 import numpy as np
 import pytest
 
 from ruda.errors import (
+    ChecksumError,
     FormatError,
     HeaderError,
     OffsetError,
@@ -15,6 +17,7 @@ from ruda.errors import (
     UnsupportedContentError,
 )
 from ruda.store import open_store
+from ruda.testing import counted_reads
 
 KINDS = ["<f2", "<f4", ">f4", "<f8", "<i8", ">i2", "u1", "?", "<c8", ">c16"]
 SHAPES = [(), (3,), (2, 3), (0, 3), (2, 1, 3)]
@@ -86,6 +89,11 @@ BAD = [
     pytest.param(literal(order="1"), HeaderError, r"unexpected form", id="order a number"),
     pytest.param(literal(shape=f"({1 << 62}, 4)"), OffsetError, r"in 64 bits", id="overflow"),
     pytest.param(literal(shape="(99,)"), TruncatedFileError, r"needs 396 bytes", id="too large"),
+    pytest.param(literal(shape="(2)"), HeaderError, r"the shape \(2\)", id="shape a number"),
+    pytest.param(literal(shape="(02,)"), HeaderError, r"the shape \(02,\)", id="leading nought"),
+    pytest.param(literal(order="True, 'shape': (1,)"), HeaderError, r"unexpected", id="twice"),
+    pytest.param(literal(order="True, 'x': 1"), HeaderError, r"unexpected form", id="more fields"),
+    pytest.param(header("{'descr': '<f4', 'shape': (1,)}"), HeaderError, r"unexpected", id="fewer"),
     pytest.param(literal("'<f16'"), UnsupportedContentError, r"'<f16'", id="long double"),
     pytest.param(literal("'<V2'"), UnsupportedContentError, r"'<V2'.*bf16 and fp8", id="void"),
     pytest.param(literal("'<M8[D]'"), UnsupportedContentError, r"'<M8\[D\]'", id="dates"),
@@ -149,3 +157,67 @@ def test_a_header_of_python_2_is_read(tmp_path):
     with open_store(path) as index:
         expected = np.frombuffer(bytes(range(24)), ">i8")
         np.testing.assert_array_equal(index["<root>"].read(), expected)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{'shape': (2, 3), 'descr': '<f4', 'fortran_order': False}",
+        "{'fortran_order': False,'shape':(2,3),'descr':'<f4',}",
+        '{"descr": "<f4", "fortran_order": False, "shape": (2, 3), }',
+    ],
+)
+def test_a_header_of_another_writer_is_read(tmp_path, text):
+    values = np.arange(6, dtype="<f4").reshape(2, 3)
+    raw = header(text)[:-64] + values.tobytes()
+    with opened(tmp_path, raw) as index:
+        np.testing.assert_array_equal(index["<root>"].read(), values)
+
+
+@pytest.mark.parametrize(
+    "text", ["{'shape': (2, 3)", "{'descr': [", "{'descr': []", "{"], ids=["end", "in", "out", "{"]
+)
+def test_a_header_of_blanks_is_refused_at_once(tmp_path, text):
+    raw = header(text + 60_000 * " " + "x")
+    began = time.perf_counter()
+    with pytest.raises(HeaderError, match="unexpected form"):
+        opened(tmp_path, raw)
+    assert time.perf_counter() - began < 2
+
+
+@pytest.mark.parametrize("count", [3, 9])
+@pytest.mark.parametrize(
+    ("old", "new"), [(b"<f4", b">f4"), (b"\x80\x3f", b"\x81\x3f")], ids=["header", "values"]
+)
+def test_damage_to_a_small_array_is_seen(tmp_path, count, old, new):
+    path = tmp_path / "file.npz"
+    np.savez(path, w=np.ones(count, "<f4"))
+    path.write_bytes(path.read_bytes().replace(old, new, 1))
+    with open_store(path) as index, pytest.raises(ChecksumError, match=r"w\.npy is damaged"):
+        index["w"].read()
+
+
+def test_damage_to_the_header_of_an_array_without_values_is_seen(tmp_path):
+    path = tmp_path / "file.npz"
+    np.savez(path, w=np.zeros((0, 3)))
+    path.write_bytes(path.read_bytes().replace(b"(0, 3)", b"(0, 5)"))
+    with pytest.raises(ChecksumError, match=r"w\.npy is damaged"):
+        open_store(path)
+
+
+def test_few_values_are_checked_without_reading_more(tmp_path):
+    path = tmp_path / "file.npz"
+    np.savez(path, w=np.arange(3, dtype="<f4"))
+    with open_store(path) as index, counted_reads() as counter:
+        index["w"].read()
+        assert counter.bytes == 12
+
+
+def test_an_archive_that_begins_with_a_folder_is_read(tmp_path):
+    path = tmp_path / "file.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("block/", b"")
+        archive.writestr("block/w:0.npy", npy(np.ones(2)))
+    with open_store(path) as index:
+        assert list(index) == ["block/w:0"]
+        assert index.notes == ()

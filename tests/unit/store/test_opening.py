@@ -14,7 +14,12 @@ import ruda
 from ruda import _plugins
 from ruda.errors import FileAccessError, SettingError, UnknownFormatError
 from ruda.store import ModelFormat, available_formats, open_store, opening
-from ruda.testing.file_bytes import rudapack_bytes, safetensors_bytes, torch_zip_bytes
+from ruda.testing.file_bytes import (
+    rudapack_bytes,
+    safetensors_bytes,
+    torch_legacy_bytes,
+    torch_zip_bytes,
+)
 
 W = {"w": np.ones(3, "<f4")}
 
@@ -86,6 +91,17 @@ def test_a_folder_with_one_weight_file_opens_it(tmp_path):
 def test_a_missing_file_is_said_to_be_missing(tmp_path):
     with pytest.raises(FileAccessError, match=r"absent\.pt: there is no file here"):
         open_store(tmp_path / "absent.pt")
+
+
+@pytest.mark.parametrize(
+    "frame", [b"\x28\xb5\x2f\xfd\x04\x88\x45\x05\0", b"\x1f\x8b\x08\0\0\0\0\0\0\xff"]
+)
+def test_a_compressed_checkpoint_that_shows_its_beginning_is_said_to_be_one(tmp_path, frame):
+    """Little that cannot be packed stands in such a file as it is."""
+    path = tmp_path / "file.pt"
+    path.write_bytes(frame + torch_legacy_bytes({"w": np.arange(4.0)}))
+    with pytest.raises(UnknownFormatError, match=r"is compressed with (Zstandard|gzip)"):
+        open_store(path)
 
 
 class _Point:

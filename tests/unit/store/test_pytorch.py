@@ -3,6 +3,7 @@
 import io
 import json
 import pickle
+import struct
 import tarfile
 import zipfile
 from pathlib import Path
@@ -10,7 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ruda.errors import ChecksumError, MissingKeyError, SettingError, UnsafeContentError
+from ruda.errors import (
+    ChecksumError,
+    HeaderError,
+    MissingKeyError,
+    SettingError,
+    UnsafeContentError,
+)
 from ruda.store import dequantize, open_store
 from ruda.tensor import DType
 from ruda.testing import counted_reads
@@ -42,6 +49,7 @@ from ruda.testing.file_bytes import (
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "torch"
 EXPECTED = json.loads((GOLDEN / "expected.json").read_text())
 FOUR = np.arange(4, dtype="<f4")
+EMBEDDED = torch_legacy_raw(script(torch_storage("0", 4)), [("0", 4, FOUR.tobytes())])
 W = torch_tensor(torch_storage("0", 4), (2, 2))
 
 
@@ -164,6 +172,30 @@ def test_a_zip_comment_is_no_harm(tmp_path):
         assert list(index) == ["w"]
 
 
+@pytest.mark.parametrize("folder", ["10:30/", "epoch:3/", "a/b:c/"])
+def test_a_folder_named_after_a_file_with_a_colon(tmp_path, folder):
+    with opened(tmp_path, torch_zip_bytes({"w": FOUR}, folder=folder)) as index:
+        np.testing.assert_array_equal(index["w"].read(), FOUR)
+
+
+def test_an_archive_behind_another_is_refused(tmp_path):
+    """Its end can point into the first one, and programs disagree on which of them is meant."""
+    with opened(tmp_path, zip64_ended(torch_zip_bytes({"w": FOUR}))) as index:
+        assert list(index) == ["w"]
+    raw = zip64_ended(torch_zip_bytes({"w": FOUR}))
+    with pytest.raises(HeaderError, match=r"the zip64 directory end is damaged"):
+        opened(tmp_path, raw + raw)
+
+
+def zip64_ended(raw):
+    """An archive with the two long records at its end, as PyTorch writes it."""
+    size, start = struct.unpack_from("<II", raw, len(raw) - 10)
+    count = int.from_bytes(raw[-12:-10], "little")
+    front = raw[: start + size]
+    long = struct.pack("<4sQHHIIQQQQ", b"PK\6\6", 44, 45, 45, 0, 0, count, count, size, start)
+    return front + long + struct.pack("<4sIQI", b"PK\6\7", 0, len(front), 1) + raw[start + size :]
+
+
 def test_a_slice_reads_what_it_needs(tmp_path):
     big = np.arange(100_000, dtype="<f4")
     part = torch_tensor(torch_storage("0", big.size), (10,), offset=500)
@@ -206,6 +238,36 @@ def test_keys_are_joined_with_dots(tmp_path, items, keys):
 def test_a_tensor_alone_is_the_root(tmp_path):
     with opened(tmp_path, torch_zip_raw(script(W), {"0": FOUR.tobytes()})) as index:
         assert list(index) == ["<root>"]
+
+
+@pytest.mark.parametrize("protocol", range(2, 6))
+@pytest.mark.parametrize("kind", ["tensor", "module"])
+def test_a_plain_pickle_of_one_thing_is_read(tmp_path, kind, protocol):
+    storage = call(
+        "torch.storage._load_from_bytes",
+        b"B" + len(EMBEDDED).to_bytes(4, "little") + EMBEDDED,
+    )
+    thing = torch_tensor(storage, (2, 2))
+    if kind == "module":
+        thing = name("my.Net") + b")" + NEWOBJ + table({"_parameters": table({"w": thing})}) + BUILD
+    with opened(tmp_path, script(thing, protocol=protocol)) as index:
+        ((key, found),) = index.items()
+        np.testing.assert_array_equal(found.read(), FOUR.reshape(2, 2))
+    assert key == ("<root>" if kind == "tensor" else "_parameters.w")
+
+
+def test_arrays_of_numpy_are_said_to_be_left_out(tmp_path):
+    array = np.arange(3.0)
+    for n, protocol in enumerate((2, 4, 5)):
+        raw = pickle.dumps({"w": {"a": array}, **{f"b{i}": array + i for i in range(n)}}, protocol)
+        with opened(tmp_path, raw) as index:
+            assert len(index) == 0
+            said = {
+                0: "w.a is a NumPy array and no tensor; it is not listed",
+                1: "w.a and 1 more are NumPy arrays and no tensors; they are not listed",
+                2: "w.a and 2 more are NumPy arrays and no tensors; they are not listed",
+            }
+            assert index.notes == (said[n],)
 
 
 def test_a_dict_that_contains_itself_is_listed_once(tmp_path):

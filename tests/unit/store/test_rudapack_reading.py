@@ -82,6 +82,13 @@ def test_a_packed_file_of_zeros_needs_the_version_of_its_writer(tmp_path):
         opened(tmp_path, rudapack_bytes(zeros, aligned=False))
 
 
+@pytest.mark.parametrize("more", [1, 100, 191, 192, 300])
+def test_a_packed_file_with_bytes_behind_it_is_not_read_as_an_aligned_one(tmp_path, more):
+    with opened(tmp_path, PACKED + bytes(more)) as index:
+        assert index["w"].read().tolist() == [1.0, -2.0]
+        assert index.notes == (f"{more} bytes follow the last tensor",)
+
+
 def test_offsets_without_alignment_behind_an_aligned_start(tmp_path):
     tensors = {
         "a": {"dtype": "F32", "shape": [3], "data_offsets": [0, 12]},

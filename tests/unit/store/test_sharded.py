@@ -69,8 +69,17 @@ def test_a_shard_of_a_set_without_an_index_and_a_file_opens_alone(folder):
 def test_two_shards_with_one_key_and_no_index_are_refused(folder):
     (folder / INDEX).unlink()
     (folder / SECOND).write_bytes(safetensors_bytes({"a": A}))
-    with pytest.raises(KeyCollisionError, match=rf"{FIRST}: 'a' and 'a' would both become 'a'"):
+    both = rf"'a in {FIRST}' and 'a in {SECOND}' would both become 'a'"
+    with pytest.raises(KeyCollisionError, match=both):
         open_store(folder / FIRST)
+
+
+def test_two_shards_with_one_key_that_the_index_forgot_are_refused(folder):
+    raw = safetensors_bytes({"b": A, "c": A})
+    (folder / FIRST).write_bytes(safetensors_bytes({"a": A, "c": A}))
+    (folder / SECOND).write_bytes(raw)
+    with pytest.raises(KeyCollisionError, match=rf"'c in {FIRST}' and 'c in {SECOND}'"):
+        open_store(folder / INDEX)
 
 
 NUMBERS = [

@@ -1,14 +1,25 @@
 """Checksums of large storages: compared while they are read in pieces, and taken over by a save."""
 
+import io
 import os
 import zipfile
 
+import h5py  # noqa: TID253 - tests have every extra
 import numpy as np
 import pytest
 
 from ruda.errors import ChecksumError
 from ruda.store import TensorIndex, TensorSnapshot, open_store, save
 from ruda.store.formats._torch_source import FILL_BYTES
+from ruda.testing import counted_reads
+from ruda.testing.file_bytes import (
+    archive_bytes,
+    script,
+    table,
+    torch_storage,
+    torch_tensor,
+    torch_zip_raw,
+)
 
 COUNT = 3 * FILL_BYTES // 4 + 5  # four pieces, the last of them small
 VALUES = np.arange(COUNT, dtype=np.float32)
@@ -114,3 +125,76 @@ def test_a_part_of_a_storage_is_checked_from_half_of_it_on(tmp_path):
             )
         assert whole.storage.checksum(0, 8 * COUNT) == whole.checksum
         assert whole.storage.checksum(0, 4) is None
+
+
+def read_all(index):
+    return [snapshot.read() for snapshot in index.values()]
+
+
+def cut_up(path, parts, nbytes):
+    """A checkpoint of one storage that many tensors share out."""
+    storage = np.arange(parts * nbytes // 4, dtype="<f4")
+    held = torch_storage("0", storage.size)
+    items = {
+        f"w{n}": torch_tensor(held, (nbytes // 4,), offset=n * nbytes // 4) for n in range(parts)
+    }
+    path.write_bytes(torch_zip_raw(script(table(items)), {"0": storage.tobytes()}))
+    return storage.tobytes()
+
+
+@pytest.mark.parametrize("nbytes", [40, 20_000], ids=["small", "large"])
+def test_damage_to_a_storage_is_seen_by_who_reads_it_in_parts(tmp_path, nbytes):
+    path = tmp_path / "m.pt"
+    storage = cut_up(path, 20, nbytes)
+    raw = path.read_bytes()
+    at = raw.index(storage) + 3 * nbytes
+    path.write_bytes(raw[:at] + b"\x77" + raw[at + 1 :])
+    with open_store(path) as index, pytest.raises(ChecksumError, match=r"data/0 is damaged"):
+        read_all(index)
+    with open_store(path) as index, pytest.raises(ChecksumError, match=r"data/0 is damaged"):
+        save(index, tmp_path / "o.safetensors")
+    assert [p.name for p in tmp_path.iterdir()] == ["m.pt"]
+
+
+def test_a_storage_in_parts_is_read_no_more_than_twice(tmp_path):
+    path = tmp_path / "m.pt"
+    storage = cut_up(path, 20, 20_000)
+    with open_store(path) as index, counted_reads() as counter:
+        assert b"".join(s.read().tobytes() for s in index.values()) == storage
+        assert counter.bytes == 2 * len(storage) - 20_000
+
+
+def keras(path, arrays):
+    out = io.BytesIO()
+    with h5py.File(out, "w") as file:
+        for key, array in arrays.items():
+            file[key] = array
+    path.write_bytes(archive_bytes({"config.json": b"{}", "model.weights.h5": out.getvalue()}))
+
+
+@pytest.mark.parametrize("target", ["o.safetensors", "o.pt"])
+@pytest.mark.parametrize("count", [8, 40_000], ids=["small", "large"])
+def test_damage_to_the_weights_of_keras_is_seen(tmp_path, count, target):
+    path = tmp_path / "m.keras"
+    keras(path, {f"layers/dense_{n}/vars/0": np.full(count, n, "<f4") for n in range(1, 9)})
+    raw = path.read_bytes()
+    at = raw.index(np.full(count, 5, "<f4").tobytes()) + 5
+    path.write_bytes(raw[:at] + b"\x77" + raw[at + 1 :])
+    with open_store(path) as index, pytest.raises(ChecksumError, match=r"weights\.h5 is damaged"):
+        read_all(index)
+    with open_store(path) as index, pytest.raises(ChecksumError, match=r"weights\.h5 is damaged"):
+        save(index, tmp_path / target)
+    assert [p.name for p in tmp_path.iterdir()] == ["m.keras"]
+
+
+def test_opening_keras_reads_headers_only(tmp_path):
+    path = tmp_path / "m.keras"
+    keras(path, {"layers/dense/vars/0": np.ones(100_000, "<f4")})
+    with counted_reads() as counter, open_store(path) as index:
+        assert counter.bytes < 100_000
+        assert index["layers/dense/vars/0"].origin.nbytes == 400_000
+        with index["layers/dense/vars/0"].source.file as file:
+            assert bytes(file.map_range(file.size - 2, 2)) == path.read_bytes()[-2:]
+            file.check_unchanged()
+        assert not file.closed
+    assert file.closed

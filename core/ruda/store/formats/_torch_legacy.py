@@ -27,6 +27,8 @@ _MAGIC_BYTES = LEGACY_MAGIC.to_bytes(10, "little")
 
 def is_legacy(head: bytes) -> bool:
     """True if the file begins with a pickle of the magic number, in any protocol."""
+    if head[:1] not in (b"\x80", b"\x8a", b"L", b"I"):
+        return False  # a compressed one can show the number, too
     return _MAGIC_BYTES in head[:32] or str(LEGACY_MAGIC).encode() in head[:64]
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from ruda.store.bytefile import ByteFile
 from ruda.store.checksum import begin_crc, joined
 from ruda.store.filerange import shaped
+from ruda.store.formats._member_sums import SMALL_BYTES, Tally
 from ruda.store.formats._torch_refs import TensorRef, element_bytes
 from ruda.store.formats._zip import STORED, Member, ZipDirectory
 from ruda.store.snapshot import Origin
@@ -79,14 +80,23 @@ class EmbeddedBytes(PlainBytes):
 class MemberBytes:
     """A storage that is a member of a zip archive.
 
-    Its checksum is compared the first time that a read covers at least half of it, so that no
-    read costs more than twice what was asked for; and every time that all of it is streamed, as
-    a save does, which takes the checksum over.
+    Its checksum is compared once reads have covered half of it, in one or in many, so that no
+    more than twice is read of what was asked for; at once if it is small; and every time that all
+    of it is streamed, as a save does, which takes the checksum over.
     """
 
     archive: ZipDirectory
     member: Member
     verified: bool = field(default=False)
+    head: tuple[int, int] = (0, 0)
+    """How many bytes at the start were read before, as a header, and their CRC-32.
+
+    Beside a few values a header is long, so it is not read again for them.
+    """
+    _tally: Tally = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self._tally = Tally(self.member.size - self.head[0])
 
     def stream(self, start: int, count: int, size: int) -> Iterator[memoryview]:
         """See StorageBytes. Raises ChecksumError after the last piece if the storage is damaged."""
@@ -96,8 +106,9 @@ class MemberBytes:
 
     def _is_unchecked(self, count: int) -> bool:
         """True if a read of so many bytes takes them from the file as they are."""
-        settled = self.verified or not self.archive.checked
-        return self.member.method == STORED and (settled or self.member.size > 2 * count)
+        if self.member.method != STORED:
+            return False
+        return self.verified or not self.archive.checked or not self._tally.is_due(count)
 
     def fill(self, start: int, target: memoryview) -> None:
         """See StorageBytes. Raises ChecksumError if the storage is damaged."""
@@ -116,7 +127,8 @@ class MemberBytes:
             piece = target[at : at + FILL_BYTES]
             self.archive.file.read_into(member.offset + start + at, piece)
             sums.append((begin_crc(piece), len(piece)))
-        crc = self._crc(0, start)
+        known, crc = self.head if member.size <= SMALL_BYTES and start >= self.head[0] else (0, 0)
+        crc = self._crc(known, start, crc)
         for summed, length in sums:
             crc = joined(crc, summed(), length)
         crc = self._crc(start + count, member.size, crc)

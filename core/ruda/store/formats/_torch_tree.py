@@ -26,6 +26,12 @@ SHOWN_VALUES = 64
 _MODULE_PARTS = ("_parameters", "_buffers", "_modules")
 _PACKED = "_packed_params"
 """Where a quantized module keeps its weights; all other private attributes are PyTorch's own."""
+_ARRAYS = tuple(
+    f"numpy.{name}"
+    for core in ("core", "_core")
+    for name in (f"{core}.multiarray._reconstruct", f"{core}.numeric._frombuffer")
+)
+"""What makes a NumPy array of an object that is not loaded."""
 _PLAIN = (str, int, float, bool, bytes, type(None), complex)
 
 
@@ -58,6 +64,7 @@ class Walk:
         self._path: list[str] = []
         self._places: dict[str, tuple[str, ...]] = {}
         self._above: set[int] = set()
+        self._arrays: list[str] = []
         self._plain: dict[int, bool] = {}
 
     def run(self, root: Any) -> TreeNode:
@@ -73,6 +80,7 @@ class Walk:
                 self._above.discard(id(frame.value))
                 found = frame.node()
                 if not frames:
+                    self._note_arrays()
                     return found
                 self._path.pop()
                 frames[-1].nodes.append(found)
@@ -111,6 +119,17 @@ class Walk:
         frames.append(_Frame(name, kind, summary, value, children))
         return None
 
+    def _note_arrays(self) -> None:
+        if not self._arrays:
+            return
+        first, more = self._arrays[0][:200], len(self._arrays) - 1
+        if more:
+            self.notes.append(
+                f"{first} and {more} more are NumPy arrays and no tensors; they are not listed"
+            )
+        else:
+            self.notes.append(f"{first} is a NumPy array and no tensor; it is not listed")
+
     def _add(self, ref: TensorRef | SparseRef) -> None:
         key = ".".join(self._path) or ROOT_KEY
         if key in self._places:
@@ -143,6 +162,8 @@ class Walk:
                 return kind, f"{kind} of {len(value)} values", None
             return kind, f"{kind} of {len(value)}", _numbered(value)
         if isinstance(value, Opaque):
+            if value.cls in _ARRAYS:
+                self._arrays.append(".".join(self._path) or ROOT_KEY)
             return "object", f"object of class {value.cls} (not loaded)", _parts(value)
         return None
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ruda.store.formats._write_zip import FULL16, Checksums, ZipLayout
+from ruda.store.formats._zip import points_outside
 from ruda.store.index import TensorIndex
 from ruda.store.layout import (
     Layout,
@@ -140,7 +141,7 @@ def _name_problems(index: TensorIndex) -> list[PlanProblem]:
             found.append(PlanProblem(f"the key {bad}", key))
         elif "\0" in key:
             found.append(PlanProblem("zip programs cut a name at its NUL; rename the tensor", key))
-        elif _points_outside(key):
+        elif points_outside(f"{key}.npy"):
             said = "as a name in an archive it points outside of it; rename the tensor"
             found.append(PlanProblem(said, key))
         elif len(key.encode()) > MAX_NAME:
@@ -149,8 +150,3 @@ def _name_problems(index: TensorIndex) -> list[PlanProblem]:
             said = f"NumPy takes it for {key.removesuffix('.npy')!r}; rename the tensor"
             found.append(PlanProblem(said, key))
     return found
-
-
-def _points_outside(key: str) -> bool:
-    parts = f"{key}.npy".split("/")
-    return key.startswith("/") or "\\" in key or ".." in parts or ":" in parts[0]

@@ -6,6 +6,7 @@ and tools disagree on which to believe. Here they have to agree.
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from collections.abc import Iterator
@@ -34,8 +35,12 @@ _CENTRAL = struct.Struct("<4sHHHHHHIIIHHHHHII")
 _END = struct.Struct("<4sHHHHIIH")
 _END64_LOCATOR = struct.Struct("<4sIQI")
 _END64 = struct.Struct("<4sQHHIIQQQQ")
+_END64_FRONT = 12
+"""Bytes of it that its own length leaves out."""
 _FULL16, _FULL32 = 0xFFFF, 0xFFFFFFFF
 _ENCRYPTED, _SIZES_FOLLOW = 1, 8
+_DRIVE = re.compile("[A-Za-z]:")
+"""How a path begins on Windows; PyTorch names its folder after the file, ``10:30.pt``, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,10 +211,11 @@ def _end64(file: ByteFile, place: int) -> tuple[int, int, int, int, int, int, in
     magic, _, where, _ = _END64_LOCATOR.unpack(file.read_at(at, _END64_LOCATOR.size))
     if magic != b"PK\x06\x07" or where + _END64.size > at:
         raise HeaderError("the zip64 locator is damaged", offset=at)
-    magic, _, _, _, disk, first_disk, here, count, size, start = _END64.unpack(
+    magic, length, _, _, disk, first_disk, here, count, size, start = _END64.unpack(
         file.read_at(where, _END64.size)
     )
-    if magic != b"PK\x06\x06":
+    if magic != b"PK\x06\x06" or where + _END64_FRONT + length != at:
+        # Anything between the two would be a second archive, or the end of another one.
         raise HeaderError("the zip64 directory end is damaged", offset=where)
     return disk, first_disk, here, count, size, start, where
 
@@ -239,13 +245,18 @@ def _entries(raw: bytes, count: int, base: int) -> Iterator[tuple[str, Member]]:
         raise HeaderError("the directory has more bytes than members", offset=base + at)
 
 
+def points_outside(name: str) -> bool:
+    """True for a member that an unpacking program could put outside the folder it unpacks into."""
+    steps_up = "\\" in name or ".." in name.split("/")
+    return name.startswith("/") or steps_up or _DRIVE.match(name) is not None
+
+
 def _name(raw: bytes, offset: int) -> str:
     try:
         name = raw.decode()
     except UnicodeDecodeError:
         name = raw.decode("cp437")
-    parts = name.split("/")
-    if name.startswith("/") or "\\" in name or "\0" in name or ".." in parts or ":" in parts[0]:
+    if "\0" in name or points_outside(name):
         raise HeaderError(
             f"the archive has a member called {name!r}, which points outside it", offset=offset
         )

@@ -16,6 +16,7 @@ from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile, MemoryFile
 from ruda.store.format import taken
 from ruda.store.formats._hdf5_header import Hdf5Reader
+from ruda.store.formats._member_sums import SummedFile
 from ruda.store.formats._zip import LOCAL_MAGIC, STORED, Member, ZipDirectory
 from ruda.store.formats.hdf5 import read_hdf5
 from ruda.store.index import TensorIndex
@@ -57,6 +58,8 @@ class KerasFormat:
             raise UnsupportedContentError(f"has no {WEIGHTS} in it, only {held}")
         reader = _reader(archive, member)
         metadata, snapshots, notes = read_hdf5(reader, monitor)
+        if isinstance(reader.file, SummedFile):
+            reader.file.watch()
         if CONFIG in archive.members:
             notes.append(f"{CONFIG} describes the layers; it is not read, as it can hold code")
         return TensorIndex.of(
@@ -72,7 +75,8 @@ class KerasFormat:
 def _reader(archive: ZipDirectory, member: Member) -> Hdf5Reader:
     """The weights where they lie, or unpacked where they are deflated."""
     if member.method == STORED:
-        return Hdf5Reader(archive.file, member.offset, member.offset + member.size)
+        file = SummedFile(archive, member)
+        return Hdf5Reader(file, member.offset, member.offset + member.size)
     raw = archive.read(member, PACKED_LIMIT)
     return Hdf5Reader(MemoryFile(raw, archive.file.path))
 

@@ -7,6 +7,7 @@ Arrays of objects hold pickles and are refused.
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -37,13 +38,18 @@ from ruda.tensor import DType, Kind
 MAGIC = b"\x93NUMPY"
 HEADER_LIMIT = 64 << 10
 ROOT_KEY = "<root>"
-_HEADER = re.compile(
-    r"\{\s*'descr':\s*(?P<descr>'[^']*'|\[.*\])\s*,"
-    r"\s*'fortran_order':\s*(?P<fortran>True|False)\s*,"
-    r"\s*'shape':\s*\((?P<shape>[0-9L, ]*)\)\s*,?\s*\}\s*",
+_FIELD = re.compile(
+    r"\s*(?P<quote>['\"])(?:"
+    r"descr(?P=quote)\s*:\s*(?P<descr>'[^']*'|\"[^\"]*\"|\[.*\])"
+    r"|fortran_order(?P=quote)\s*:\s*(?P<fortran>True|False)"
+    r"|shape(?P=quote)\s*:\s*\((?P<shape>[0-9L, ]*)\)"
+    r")\s*+(?P<end>,?\s*+\}\s*|,)",
     re.DOTALL,
 )
-_DESCR = re.compile(r"'(?P<order>[<>|=]?)(?P<kind>[a-zA-Z])(?P<size>\d{0,3})(?P<rest>[^']*)'")
+"""One field of the header: NumPy sorts them by name, other writers may not."""
+_FIELDS = ("descr", "fortran", "shape")
+_DESCR = re.compile(r"(?P<order>[<>|=]?)(?P<kind>[a-zA-Z])(?P<size>\d{0,3})(?P<rest>.*)", re.DOTALL)
+_SIZE = re.compile("(0|[1-9][0-9]{0,18})L?")
 _NUMBERS = frozenset("fiubc")
 _TEXTS = frozenset("US")
 
@@ -98,7 +104,8 @@ class NumpyFormat:
         """True for NumPy's magic bytes, or a zip archive whose first member is an array."""
         if head[:4] == LOCAL_MAGIC:
             name_size = int.from_bytes(head[26:28], "little")
-            return head[30 : 30 + name_size].endswith(b".npy")
+            first = head[30 : 30 + name_size]
+            return first.endswith(b".npy") or (first[-1:] == b"/" and path.suffix == ".npz")
         return head[:6] == MAGIC
 
     def open(self, path: Path, *, monitor: Monitor = SILENT) -> TensorIndex:
@@ -140,11 +147,14 @@ def _single(file: ByteFile, notes: list[str]) -> TensorSnapshot:
 
 def _archive(archive: ZipDirectory, notes: list[str], monitor: Monitor) -> Iterator[TensorSnapshot]:
     for name, member in track(archive.members.items(), monitor, "arrays", len(archive.members)):
+        if name.endswith("/"):
+            continue
         if not name.endswith(".npy"):
             notes.append(f"{name} is no array; it is left out")
             continue
         try:
-            array = _header(_first(archive, name))
+            first = _first(archive, name)
+            array = _header(first)
         except _TextArrayError:
             notes.append(f"{name} is an array of texts; it is left out")
             continue
@@ -157,7 +167,10 @@ def _archive(archive: ZipDirectory, notes: list[str], monitor: Monitor) -> Itera
                 f"{name} has {member.size - array.skip} bytes of values, expected {array.nbytes}",
                 offset=member.offset,
             )
-        behind = _Behind(MemberBytes(archive, member), array.skip)
+        if not array.nbytes:
+            archive.check(member, zlib.crc32(first))  # nobody will ever read more of it
+        head = array.skip, zlib.crc32(first[: array.skip])
+        behind = _Behind(MemberBytes(archive, member, head=head), array.skip)
         yield _snapshot(name.removesuffix(".npy"), array, behind)
 
 
@@ -208,7 +221,7 @@ def _header(raw: bytes) -> _Array:
 @lru_cache(maxsize=4096)
 def _described(text: str, end: int) -> _Array:
     """What this text says; cached, because the arrays of one model have few shapes."""
-    found = _HEADER.fullmatch(text)
+    found = _fields(text)
     if found is None:
         raise HeaderError(f"the header {text.strip()[:80]!r} has an unexpected form", offset=10)
     dtype, big = _dtype(found["descr"])
@@ -217,13 +230,34 @@ def _described(text: str, end: int) -> _Array:
     return _Array(dtype, shape, _strides(shape, found["fortran"] == "True"), big, end)
 
 
+def _fields(text: str) -> dict[str, str] | None:
+    """The three fields of a header by name, each once; None for a text of any other form."""
+    found: dict[str, str] = {}
+    at = len(text) - len(text.lstrip())
+    if text[at : at + 1] != "{":
+        return None
+    at += 1
+    while (field := _FIELD.match(text, at)) is not None:
+        for name in _FIELDS:
+            if (value := field[name]) is not None:
+                if name in found:
+                    return None
+                found[name] = value
+        at = field.end()
+        if field["end"] != ",":
+            return found if at == len(text) and len(found) == len(_FIELDS) else None
+    return None
+
+
 def _shape(text: str) -> tuple[int, ...]:
-    parts = [part.strip().removesuffix("L") for part in text.split(",")]
-    if parts and not parts[-1]:
+    parts = [part.strip() for part in text.split(",")]
+    is_tuple = len(parts) > 1 or not parts[0]  # one number in brackets is a number
+    if not parts[-1]:
         parts.pop()
-    if not all(part.isdigit() and len(part) < 20 for part in parts) or len(parts) > MAX_RANK:
+    sizes = [_SIZE.fullmatch(part) for part in parts]
+    if not is_tuple or None in sizes or len(parts) > MAX_RANK:
         raise HeaderError(f"the shape ({text[:80]}) has an unexpected form", offset=10)
-    return tuple(int(part) for part in parts)
+    return tuple(int(size[1]) for size in sizes if size is not None)
 
 
 def _strides(shape: tuple[int, ...], fortran: bool) -> tuple[int, ...]:
@@ -236,7 +270,7 @@ def _strides(shape: tuple[int, ...], fortran: bool) -> tuple[int, ...]:
 
 
 def _dtype(descr: str) -> tuple[DType, bool]:
-    found = _DESCR.fullmatch(descr)
+    found = None if descr.startswith("[") else _DESCR.fullmatch(descr[1:-1])
     if found is None:
         raise UnsupportedContentError(
             f"has the structured dtype {descr[:80]}, which is no tensor; save each field as an "

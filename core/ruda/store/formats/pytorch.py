@@ -172,7 +172,8 @@ class PytorchFormat:
                 "follow: this is no PyTorch file",
                 offset=end,
             )
-        if not isinstance(root, (dict, list, tuple)):
+        held_some = bool(embedded.places or builder.arrays)
+        if not isinstance(root, (dict, list, tuple)) and not held_some:
             raise UnknownFormatError("is a pickle without tensors, no PyTorch file", offset=0)
         return Checkpoint(
             root,

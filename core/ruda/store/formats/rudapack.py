@@ -237,16 +237,17 @@ def _layout(
 
     A whole file is exactly as long as one of the layouts says. An aligned file that was cut can
     have the length of a packed one; its data would begin with zero padding, and is refused unless
-    something else says that the writer packed.
+    something else says that the writer packed. Anything but zeros in the padding says that, too,
+    also where bytes were added behind the data.
     """
     aligned = -(-packed // ALIGNMENT) * ALIGNMENT
     end = max((d.end for d in found), default=0)
     old = _written_packed(root)
     if file.size == aligned + end and not (old and file.size == packed + end):
         return "aligned", aligned
-    if file.size == packed + end:
+    if file.size >= packed + end:
         padding = file.read_at(packed, min(aligned, file.size) - packed)
-        if old or not end or any(padding):
+        if any(padding) or (file.size == packed + end and (old or not end)):
             return "packed", packed
     return ("packed", packed) if old else ("aligned", aligned)
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ruda.errors import FileAccessError, HeaderError, UnknownFormatError
+from ruda.errors import FileAccessError, HeaderError, KeyCollisionError, UnknownFormatError
 from ruda.progress import SILENT, Monitor, track
 from ruda.store._set_journal import JOURNAL, interrupted, pending_indexes
 from ruda.store.index import TensorIndex
@@ -135,6 +135,8 @@ def _open_named(path: Path, opener: Opener, monitor: Monitor) -> TensorIndex:
     try:
         for part in track(parts, monitor, "shards", len(parts)):
             opened.append(opener(part))
+        names = (part.name for part in parts)
+        _check_owners(zip(names, opened, strict=True), path=path)
         metadata, notes = _set_facts(opened)
         return TensorIndex.of(
             (snapshot for each in opened for snapshot in each.values()),
@@ -311,9 +313,11 @@ def _joined(
             + (f" ({len(absent)} keys in all)" if len(absent) > 1 else ""),
             path=index,
         )
+    unlisted = {shard: [k for k in each if k not in listed] for shard, each in by_name.items()}
+    _check_owners(unlisted.items(), path=index)
     found: list[TensorSnapshot] = []
     for shard, each in by_name.items():
-        extra = [key for key in each if key not in listed]
+        extra = unlisted[shard]
         if extra:
             notes.append(
                 f"{shard} has {len(extra)} tensors that are not in the index: {extra[0]!r}"
@@ -323,6 +327,16 @@ def _joined(
         if stale:
             notes.append(f"{shard} has {stale[0]!r}, which the index puts into {listed[stale[0]]}")
     return found, tuple(notes)
+
+
+def _check_owners(keys: Iterable[tuple[str, Iterable[str]]], *, path: Place | None = None) -> None:
+    """Raise KeyCollisionError, naming both files, if two of them have the same key."""
+    owners: dict[str, str] = {}
+    for name, held in keys:
+        for key in held:
+            first = owners.setdefault(key, name)
+            if first != name:
+                raise KeyCollisionError(key, (f"{key} in {first}", f"{key} in {name}"), path=path)
 
 
 def _shared_metadata(opened: list[TensorIndex]) -> dict[str, str]:

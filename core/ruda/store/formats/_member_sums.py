@@ -1,0 +1,105 @@
+"""When a stored member of a zip archive is compared with its checksum, and a file that does it.
+
+A checksum is of a whole member, and a read may want a small part of a large one. So a member is
+compared once as much of it was read as would cost no more than twice to read in all; a small one at
+once. Whoever reads everything in it, in however many parts, gets no damaged value unnoticed.
+"""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections.abc import Iterable
+
+from ruda.store.bytefile import ByteFile
+from ruda.store.formats._zip import Member, ZipDirectory
+
+SMALL_BYTES = 64 << 10
+"""A member of no more than this is compared the first time that anything of it is read."""
+_PIECE = 8 << 20
+
+
+class Tally:
+    """How much of a member was read since it was compared last, or opened."""
+
+    __slots__ = ("_read", "_size")
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._read = 0
+
+    def is_due(self, count: int) -> bool:
+        """Add a read of so many bytes; True if the member is to be compared with it."""
+        self._read += count
+        if self._size > max(SMALL_BYTES, 2 * self._read):
+            return False
+        self._read = 0  # one thread compares, the others read on
+        return True
+
+
+class SummedFile(ByteFile):
+    """The file of an archive, with its own offsets, where everything read lies in one member.
+
+    The member is compared from ``watch`` on. Closing it leaves the archive open.
+    """
+
+    def __init__(self, archive: ZipDirectory, member: Member) -> None:
+        self.path = archive.file.path
+        self.size = archive.file.size
+        self.bytes_read = 0
+        self._archive = archive
+        self._member = member
+        self._tally = Tally(member.size)
+        self._settled = True
+        self._lock = threading.Lock()
+        self._map = None
+
+    def watch(self) -> None:
+        """Compare from now on: what was read before were headers."""
+        self._settled = not self._archive.checked
+
+    @property
+    def closed(self) -> bool:
+        """True once the archive is closed."""
+        return self._archive.file.closed
+
+    def close(self) -> None:
+        """Do nothing: the archive is not this one's to close."""
+
+    def check_unchanged(self) -> None:
+        """As the archive does it."""
+        self._archive.file.check_unchanged()
+
+    def read_into(self, offset: int, buffer: memoryview) -> None:
+        """As the archive does it. Raises ChecksumError if the member is damaged."""
+        self._archive.file.read_into(offset, buffer)
+        self._count(len(buffer))
+
+    def copy_to(self, handle: int, offset: int, count: int) -> int:
+        """As the archive does it. Raises ChecksumError if the member is damaged."""
+        self._count(count)
+        return self._archive.file.copy_to(handle, offset, count)
+
+    def map_range(self, offset: int, count: int) -> memoryview:
+        """As the archive does it. Raises ChecksumError if the member is damaged."""
+        self._count(count)
+        return self._archive.file.map_range(offset, count)
+
+    def prefetch(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """As the archive does it."""
+        self._archive.file.prefetch(ranges)
+
+    def forget(self) -> None:
+        """As the archive does it."""
+        self._archive.file.forget()
+
+    def _count(self, count: int) -> None:
+        with self._lock:
+            self.bytes_read += count
+            due = not self._settled and self._tally.is_due(count)
+        if due:
+            crc = 0
+            for piece in self._archive.stream(self._member, _PIECE):
+                crc = zlib.crc32(piece, crc)
+            self._archive.check(self._member, crc)
+            self._settled = True
