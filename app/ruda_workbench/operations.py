@@ -176,6 +176,29 @@ def take_part(context: Context, document: Document, key: str | None) -> None:
     context.jobs.start(title, work, owner=context, done=done, failed=failed)
 
 
+def reopen_document(context: Context, document_id: int) -> None:
+    """Open a document's file anew, in its place and under its recipe, onto its target."""
+    if all(each.id != document_id for each in context.session.documents):
+        return  # it was closed since this was offered
+    document = context.session.document(document_id)
+
+    def work(monitor: Monitor) -> Part:
+        return open_part(document.path, document.top_level_key, monitor=monitor)
+
+    def done(found: Part) -> None:
+        index, parts = found
+        if any(each.id == document_id for each in context.session.documents):
+            context.session.reopen(document_id, index, parts)
+        else:
+            index.close()
+
+    def failed(failure: JobFailure) -> None:
+        context.fail(tr("{name} was not opened", name=document.name), failure)
+
+    title = tr("Opening {name}", name=document.name)
+    context.jobs.start(title, work, owner=context, done=done, failed=failed)
+
+
 def can_undo(context: Context) -> bool:
     """True if the document in front has an edit to take back."""
     document = context.session.active

@@ -254,6 +254,20 @@ def _menu(scene: Scene) -> None:
     scene.window.open_menu()
 
 
+def _stale(scene: Scene) -> None:
+    """A file that another program has written to while it is open."""
+    diff_problems(scene)
+    scene.settle()
+    document = scene.window.context.session.active
+    assert document is not None
+    with document.path.open("r+b") as file:
+        file.seek(-4, os.SEEK_END)
+        file.write(b"\0\0\0\0")
+    os.utime(document.path, ns=(1, 1))
+    scene.weights.diff.rules.set_open(on=False)
+    scene.weights.diff.reveal("module.fc1.bias")
+
+
 def _drop(scene: Scene) -> None:
     scene.sample()
     scene.settle()
@@ -308,6 +322,7 @@ SCREENS: dict[str, Callable[[Scene], None]] = {
     "quit": _quit,
     "menu": _menu,
     "drop": _drop,
+    "file-changed": _stale,
     "command-none": _command_none,
     "many-tabs": _many_tabs,
 }

@@ -33,6 +33,7 @@ from ruda.store import DiffRow, TensorSnapshot, available_formats, write_diff
 from ruda_workbench import operations, report_operations, save_operations
 from ruda_workbench import recipe_operations as edits
 from ruda_workbench.action_book import Action
+from ruda_workbench.change_watch import ChangeWatch, StaleBanner
 from ruda_workbench.context import Context
 from ruda_workbench.dialogs.refused_sheet import RefusedSheet
 from ruda_workbench.document_watch import DocumentWatch
@@ -84,6 +85,7 @@ class WeightsWorkspace(Workspace):
         super().__init__(context)
         self.watch = DocumentWatch(context, self)
         self.fits = FitWatch(context, self)
+        self._changes = ChangeWatch(context, self)
         self.saving = Saving(context, self.watch, self)
         self._views: dict[int, str] = {}
         self._size_of: tuple[TensorTable | None, int] = (None, 0)
@@ -111,6 +113,8 @@ class WeightsWorkspace(Workspace):
         column.setSpacing(Space.M)
         self.title = TitleRow()
         column.addWidget(self.title)
+        self.stale = StaleBanner(self.context, self._changes)
+        column.addWidget(self.stale)
         row = QHBoxLayout()
         self.views = Segments([(v, tr(text)) for v, text in VIEWS], "weights.views")
         row.addWidget(self.views)

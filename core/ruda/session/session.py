@@ -200,6 +200,26 @@ class Session:
         document = self.document(document_id).with_part(index, top_level_key)
         return self._push(title, document, Changes.PART)
 
+    def reopen(self, document_id: int, index: TensorIndex, parts: tuple[str, ...] = ()) -> Document:
+        """Take in a document's file as it is now, opened as ``index``; its edits stay as they are.
+
+        Every step of its history that looked at the same part looks at the file anew, so undoing
+        never leads back to what is no longer there. The session closes ``index``.
+        """
+        before = self.history(document_id)
+        old = before.document.index
+        steps = tuple(
+            replace(step, document=replace(step.document, index=index, parts=parts))
+            if step.document.index is old
+            else step
+            for step in before.steps
+        )
+        after = replace(before, steps=steps)
+        self._histories[document_id] = after
+        _release(before, after)
+        self._tell(Changes.PART | Changes.SAVED)
+        return after.document
+
     def undo(self, document_id: int) -> Document:
         """Take back the last edit of a document."""
         return self._move(document_id, self.history(document_id).undo())
