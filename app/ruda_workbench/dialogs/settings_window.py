@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from ruda.session import LANGUAGES, SettingInfo, later, setting_infos, tr
 from ruda_workbench import settings_operations
@@ -16,6 +16,7 @@ from ruda_workbench.widgets.buttons import Segments, Switch, push_button
 from ruda_workbench.widgets.labels import ElidedLabel, hairline, label
 from ruda_workbench.widgets.number_field import NumberField
 from ruda_workbench.widgets.placing import room_for
+from ruda_workbench.widgets.scrolled import scrolled
 
 GROUPS = (("look", later("Look")), ("files", later("Files")), ("work", later("Work")))
 CHOICES = {
@@ -45,20 +46,13 @@ class SettingsWindow(QDialog):
         column.setContentsMargins(Space.XL, Space.L, Space.XL, Space.L)
         column.setSpacing(Space.M)
         column.addWidget(label(tr("Settings"), font=text_font(Type.TITLE, bold=True)))
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(self._cards())
-        area.viewport().setAutoFillBackground(False)
-        column.addWidget(area, 1)
+        column.addWidget(scrolled(self._cards()), 1)
         column.addLayout(self._foot())
         context.settings_changed.connect(self._refresh)
         self._refresh()
 
     def _cards(self) -> QWidget:
         body = QWidget()
-        body.setAutoFillBackground(False)
         column = QVBoxLayout(body)
         column.setContentsMargins(0, 0, Space.S, 0)
         column.setSpacing(Space.M)

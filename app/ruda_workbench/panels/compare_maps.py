@@ -33,6 +33,7 @@ from ruda_workbench.widgets.axis_picker import AxisPicker
 from ruda_workbench.widgets.buttons import icon_button, push_button
 from ruda_workbench.widgets.labels import ElidedLabel, label, set_role
 from ruda_workbench.widgets.plots import HeatMap
+from ruda_workbench.widgets.scrolled import scrolled
 
 KEPT = 8
 """Tensors whose maps are remembered."""
@@ -113,14 +114,8 @@ class CompareMapsPanel(QFrame):
             self._captions.append(caption)
             self.maps.append(chart)
         grid.setRowStretch(2, 1)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidget(inner)
-        area.viewport().setAutoFillBackground(False)
-        inner.setAutoFillBackground(False)
-        self._area = area
-        return area
+        self._area = scrolled(inner, sideways=True)
+        return self._area
 
     # Showing
 

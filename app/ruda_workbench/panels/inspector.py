@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
-    QFrame,
     QHBoxLayout,
     QHeaderView,
     QMenu,
@@ -53,6 +52,7 @@ from ruda_workbench.widgets.buttons import Segments, Switch, icon_button, push_b
 from ruda_workbench.widgets.labels import ElidedLabel, Facts, label, sentence, set_role
 from ruda_workbench.widgets.plots import HeatMap, Histogram
 from ruda_workbench.widgets.roomy import Pages
+from ruda_workbench.widgets.scrolled import scrolled
 
 Pair = tuple[TensorSnapshot, TensorSnapshot | None]
 """A tensor as it will be, and as the file has it where that differs."""
@@ -510,12 +510,6 @@ class InspectorPanel(QWidget):
 
 
 def _scrolled(inner: QWidget) -> QScrollArea:
-    area = QScrollArea()
-    area.setWidgetResizable(True)
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.viewport().setAutoFillBackground(False)
-    area.setWidget(inner)
-    inner.setAutoFillBackground(False)  # setWidget switches it on
+    area = scrolled(inner)
     inner.setMinimumWidth(Size.INSPECTOR - 2 * Space.L - 60)
     return area

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from ruda.session import MetadataLine, tr
 from ruda_workbench.theme import mono_font
 from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.buttons import icon_button, push_button
 from ruda_workbench.widgets.labels import label
+from ruda_workbench.widgets.scrolled import scrolled
 from ruda_workbench.widgets.status_word import StatusWord
 
 MOST = 200
@@ -82,14 +83,7 @@ class MetadataEditor(QWidget):
         self._nothing = label(tr("The file has no metadata."), role="dim")
         self._list.addWidget(self._nothing)
         self._list.addStretch(1)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(body)
-        body.setAutoFillBackground(False)
-        area.viewport().setAutoFillBackground(False)
-        column.addWidget(area, 1)
+        column.addWidget(scrolled(body), 1)
         foot = QHBoxLayout()
         foot.setSpacing(Space.S)
         self.add = push_button(tr("Add entry"), "metadata.add")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from ruda.session import listed, tr
 from ruda.store import Aliases
@@ -11,6 +11,7 @@ from ruda_workbench.theme import mono_font
 from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.buttons import Picker, Segments
 from ruda_workbench.widgets.labels import ElidedLabel, label
+from ruda_workbench.widgets.scrolled import scrolled
 
 MOST = 100
 """Groups that are listed; of others the first key owns the values."""
@@ -48,14 +49,7 @@ class SharedTensors(QWidget):
         self._list.setContentsMargins(0, 0, Space.S, 0)
         self._list.setSpacing(Space.XS)
         self._list.addStretch(1)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(body)
-        body.setAutoFillBackground(False)
-        area.viewport().setAutoFillBackground(False)
-        column.addWidget(area, 1)
+        column.addWidget(scrolled(body), 1)
         self._rows: list[QWidget] = []
         self.owners_pickers: list[Picker] = []
         self._say()

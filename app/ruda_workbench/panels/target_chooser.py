@@ -23,6 +23,7 @@ from ruda_workbench.theme import colour, colours, mono_font, text_font
 from ruda_workbench.tokens import Radius, Space, Type
 from ruda_workbench.widgets.labels import label
 from ruda_workbench.widgets.painting import draw_mark, draw_round, draw_text, mark_rect
+from ruda_workbench.widgets.scrolled import scrolled
 
 
 class _Model(QAbstractButton):
@@ -194,15 +195,7 @@ class TargetChooser(QWidget):
             self._all.addWidget(row)
         column.addLayout(self._all)
         column.addStretch(1)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.viewport().setAutoFillBackground(False)
-        area.setWidget(rows)
-        rows.setAutoFillBackground(False)  # setWidget switches it on
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the rows have it
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        return area
+        return scrolled(rows, focus=False)
 
     def _clicked(self) -> None:
         row = self.sender()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from ruda.session import SuggestLine, tr
 from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.buttons import push_button
+from ruda_workbench.widgets.scrolled import scrolled
 from ruda_workbench.widgets.suggestion_row import MARGIN, SuggestionRow
 
 FEW = 3
@@ -30,14 +31,7 @@ class SuggestionList(QWidget):
         self._rows = QVBoxLayout(self._body)
         self._rows.setContentsMargins(0, 0, 0, 0)
         self._rows.setSpacing(0)
-        self._area = QScrollArea()
-        self._area.setWidgetResizable(True)
-        self._area.setFrameShape(QFrame.Shape.NoFrame)
-        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the rows have it
-        self._area.viewport().setAutoFillBackground(False)
-        self._area.setWidget(self._body)
-        self._body.setAutoFillBackground(False)  # setWidget switches it on
+        self._area = scrolled(self._body, focus=False)
         self.more = push_button("", "rules.suggestions.more", link=True)
         self.more.clicked.connect(self._toggle)
         column = QVBoxLayout(self)
