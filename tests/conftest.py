@@ -30,6 +30,8 @@ settings.register_profile(
     derandomize="CI" in os.environ,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
+# For a night: pytest tests/properties --hypothesis-profile=thorough
+settings.register_profile("thorough", settings.get_profile("ruda"), max_examples=2000)
 settings.load_profile("ruda")
 
 PROJECT = Path(__file__).resolve().parent.parent

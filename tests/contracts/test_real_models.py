@@ -6,9 +6,20 @@ import numpy as np
 import pytest
 
 from ruda.models import get
-from ruda.store import Recipe, TensorIndex, apply, diff, open_store, read_recipe, suggest
+from ruda.store import (
+    Recipe,
+    Status,
+    TensorIndex,
+    apply,
+    convert,
+    diff,
+    open_store,
+    read_recipe,
+    suggest,
+)
 from ruda.store.snapshot import ArraySource, TensorSnapshot
 from ruda.tensor import DType, Tensor
+from ruda.testing import counted_reads
 
 pytestmark = pytest.mark.cases
 
@@ -51,6 +62,20 @@ def test_suggested_recipes_load_completely(cases, name, file):
         found = diff(source, get(name).build(), recipe=report.to_recipe())
     assert found.is_clean
     assert found.coverage.share == 1.0
+
+
+@pytest.mark.parametrize(("name", "file"), FILES)
+def test_nothing_is_read_before_a_load(cases, name, file):
+    model, recipe = get(name).build(), recipe_for(file)
+    with open_store(cases / "models" / file) as source, counted_reads() as counter:
+        report = diff(source, model, recipe=recipe)
+        assert str(report)
+        assert all(row.reason for row in report.rows)
+        suggest(source, model)
+        convert(source, recipe=recipe, target=model)
+        assert counter.bytes == 0
+        apply(source, model, recipe=recipe)
+        assert counter.bytes >= sum(row.source.nbytes for row in report.of(Status.APPLIED))
 
 
 def test_every_model_with_weights_has_a_recipe(cases):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ruda import nn
-from ruda.errors import LoadError, TruncatedFileError
+from ruda.errors import LoadError, RecipeError, TruncatedFileError
 from ruda.nn import ModuleSpec, ParamSpec
 from ruda.store import (
     CastPolicy,
@@ -209,6 +209,43 @@ def test_a_reversed_rule_takes_the_renaming_back(
     assert back.rename(rule.rename(key)) == key
 
 
+turnable = st.builds(
+    RemapRule,
+    st.sampled_from(["a", r"^module\.", "^", "weight$", "^(a|b)", r"(x)\.(n|1)"]),
+    st.sampled_from(["", "b", "module.", "z", "${1}", "${2}-${1}"]),
+    st.booleans(),
+)
+
+
+def _comes_back(names: list[str], rules: list[RemapRule]) -> bool:
+    for rule in rules:
+        back = rule.reverse()
+        renamed = [rule.rename(key) for key in names] if rule.enabled else names
+        if back is None or (rule.enabled and [back.rename(key) for key in renamed] != names):
+            return False
+        names = renamed
+    return True
+
+
+@given(st.lists(keys, unique=True, max_size=6), st.data())
+def test_a_reverse_that_was_tried_on_the_keys_gives_all_of_them_back(
+    names: list[str], data: st.DataObject
+) -> None:
+    some: list[RemapRule] = []
+    for _ in range(data.draw(st.integers(0, 3))):
+        try:
+            some.append(data.draw(turnable))
+        except RecipeError:  # it has no such group
+            continue
+    remapper = KeyRemapper(tuple(some))
+    if not _comes_back(names, some):
+        with pytest.raises(RecipeError, match="reverse"):
+            remapper.reverse(names)
+        return
+    back = remapper.reverse(names)
+    assert [back.rename(remapper.rename(key)) for key in names] == names
+
+
 @given(recipes)
 def test_a_recipe_file_gives_the_recipe_back(recipe: Recipe) -> None:
     assert recipe_from_toml(recipe_to_toml(recipe)) == recipe
@@ -224,7 +261,8 @@ def test_a_recipe_file_gives_the_recipe_back(recipe: Recipe) -> None:
 def test_pytorch_to_ruda_and_back_is_the_identity(
     kind: str, leaf: str, shape: tuple[int, ...], dtype: DType
 ) -> None:
-    values = (np.arange(np.prod(shape, dtype=int)) % 2).reshape(shape).astype(dtype.carrier)
+    # All different, so that no turned matrix looks like another (bools cannot be).
+    values = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype.carrier)
     before = TensorSnapshot.from_array(
         f"m.{leaf}", values, dtype=dtype, containers=("Struct:Model", f"Struct:{kind}")
     )
@@ -275,6 +313,7 @@ MODULE_KEYS = [entry.key for entry in Net().walk()]
     st.sets(st.sampled_from(MODULE_KEYS)),
     st.sets(st.sampled_from(MODULE_KEYS)),
     st.sets(st.sampled_from(MODULE_KEYS)),
+    st.sets(st.sampled_from(["norm.weight", "fc.gamma", "a.x.weight", "z"])),
     filters,
     st.booleans(),
     st.booleans(),
@@ -283,6 +322,7 @@ def test_apply_changes_all_that_it_says_or_nothing(
     absent: set[str],
     broken: set[str],
     odd: set[str],
+    extra: set[str],
     select: PathFilter,
     allow_partial: bool,
     validate: bool,
@@ -298,6 +338,7 @@ def test_apply_changes_all_that_it_says_or_nothing(
             snapshot = TensorSnapshot(entry.key, DType.F32, shape, values.nbytes, Broken())
         if entry.key not in absent:
             snapshots.append(snapshot)
+    snapshots += [TensorSnapshot.from_array(key, np.zeros(2, "<f4")) for key in sorted(extra)]
     try:
         result = apply(
             _index(snapshots),
@@ -320,7 +361,10 @@ def test_apply_changes_all_that_it_says_or_nothing(
         *result.unused,
         *(e.key for e in result.errors),
     ]
-    assert sorted(lists) == sorted(MODULE_KEYS)
+    left_out = {key for key in extra if not select.matches(key)}
+    assert sorted(lists) == sorted([*MODULE_KEYS, *extra])
+    assert set(result.unused) == extra - left_out
+    assert left_out <= set(result.skipped)
     assert result.report.totals_hold
 
 

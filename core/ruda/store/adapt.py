@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+
 from ruda.errors import RecipeError
 from ruda.store.adapter import (
     KNOWN_KINDS,
@@ -49,6 +51,9 @@ __all__ = [
     "with_last_segment",
 ]
 
+LONGEST_NAME = 80
+"""Letters of an unknown name for which a slip of the pen is looked for."""
+
 _BY_NAME: dict[str, ModuleAdapter] = {
     adapter.name: adapter for adapter in (PyTorchToRuda(), RudaToPyTorch())
 }
@@ -63,6 +68,12 @@ def adapter_named(name: str) -> ModuleAdapter:
     """The adapter of this name, the special ones too. Raises RecipeError listing the names."""
     found = _BY_NAME.get(name) or special_named(name) or naming_named(name)
     if found is None:
-        known = ", ".join((*_BY_NAME, *FORMS, *NAME_FORMS))
+        names = (*_BY_NAME, *FORMS, *NAME_FORMS)
+        near = difflib.get_close_matches(name[:LONGEST_NAME], names, n=1, cutoff=0.8)
+        if near:
+            raise RecipeError(
+                f"no adapter is called {name!r}; did you mean {near[0]!r}?", step="adapt"
+            )
+        known = ", ".join(names)
         raise RecipeError(f"no adapter is called {name!r}; known: {known}", step="adapt")
     return found

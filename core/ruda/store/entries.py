@@ -257,12 +257,16 @@ _DOTTED = re.compile(rf"(?<![\w-])(?:[\w-]+[ \t]*\.[ \t]*){{{LONGEST_NAME}}}")
 _COLON = re.compile(r"\s*:")
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([\w.\"'-]+)\s*\]\]?")
 _ENTRY = re.compile(r"^\s*[\"']?([\w-]+)[\"']?\s*(?:\.|=)")
+_LIST = re.compile(r"=\s*\[\s*(?:#.*)?$")
+_MEMBER = re.compile(r"^\s*\{")
 
 
 def _toml_line(text: str, place: Place) -> int | None:
     """Line of the entry at ``place``, of the closest table around it, or None."""
     seen: dict[str, int] = {}
     here: Place = ()
+    listed: Place = ()  # a list whose tables have lines of their own
+    member = -1
     best, depth = None, 0
     for number, line in enumerate(text.splitlines(), 1):
         header = _HEADER.match(line)
@@ -276,9 +280,13 @@ def _toml_line(text: str, place: Place) -> int | None:
                 here = tuple(name.split("."))
                 if here[0] in seen:  # a table of the last entry of a list of tables
                     here = (here[0], seen[here[0]], *here[1:])
-            found = here
+            found, listed = here, ()
         elif entry:
             found = (*here, entry[1])
+            listed, member = (found if _LIST.search(line) else ()), -1
+        elif listed and _MEMBER.match(line):
+            member += 1
+            found = (*listed, member)
         else:
             continue
         if len(found) > depth and place[: len(found)] == found:

@@ -253,13 +253,17 @@ class Recipe:
             adapters.append(self.cast.adapter())
         return chain(adapters)
 
-    def reverse(self) -> tuple[Recipe, ...]:
+    def reverse(self, keys: Iterable[str] | None = None) -> tuple[Recipe, ...]:
         """The recipes that take this one back, one after the other; none for an identity.
 
         There may be up to three, since a recipe has one order of steps: turned axes first, then
-        the adapters, then the names. Raises RecipeError naming the first step that has no reverse:
-        merges, filters, casts and policies have none, nor have decisions but transposes, and
-        rules as ``KeyRemapper.reverse`` says.
+        the adapters, then the names. ``keys`` are those of the file that this recipe is for: with
+        them it is sure that every name comes back. Without them a rule that strips a prefix puts
+        it before every key, before those, too, that never had it.
+
+        Raises RecipeError naming the first step that has no reverse: merges, filters, casts and
+        policies have none, nor have decisions but transposes, and rules as
+        ``KeyRemapper.reverse`` says.
         """
         lost = (
             ("merge", self.merge, "what it computed does not tell its parts"),
@@ -281,7 +285,7 @@ class Recipe:
         steps = (
             Recipe(decide=turned),
             Recipe(adapt=tuple(back)),
-            Recipe(remap=self.remap.reverse()),
+            Recipe(remap=self.remap.reverse(keys)),
         )
         return tuple(step for step in steps if not step.is_identity)
 

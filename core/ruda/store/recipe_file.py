@@ -44,13 +44,14 @@ several, before all other steps. A filter takes ``predicates``, too, by name: ``
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
 from ruda.errors import RecipeError
+from ruda.store.adapt import adapter_named
 from ruda.store.castable import cast_target
 from ruda.store.decision_file import (
     decision_data,
@@ -71,6 +72,7 @@ from ruda.store.entries import (
     text_of,
     write_text,
 )
+from ruda.store.merging import require_merge
 from ruda.store.recipe import CastPolicy, CastScope, Recipe
 from ruda.store.remap import KeyRemapper, RemapRule
 from ruda.store.select import PathFilter
@@ -209,8 +211,8 @@ def recipe_from_data(data: Any, *, line_of: LineOf = lambda place: None) -> Reci
     root = reader.table(data, (), known)
     reader.head(root, FORMAT, VERSION)
     steps: dict[str, Any] = {
-        "adapt": reader.texts(root, "adapt", ()),
-        "merge": reader.texts(root, "merge", ()),
+        "adapt": _read_names(reader, root, "adapt", adapter_named),
+        "merge": _read_names(reader, root, "merge", require_merge),
     }
     if "select" in root:
         steps["select"] = reader.placed(("select",), lambda: _read_filter(reader, root["select"]))
@@ -224,6 +226,14 @@ def recipe_from_data(data: Any, *, line_of: LineOf = lambda place: None) -> Reci
         entries = enumerate(reader.tables(root["policy"], ("policy",)))
         steps["policy"] = tuple(read_policy(reader, e, ("policy", at)) for at, e in entries)
     return reader.placed((), lambda: Recipe(**steps))
+
+
+def _read_names(
+    reader: EntryReader, root: Mapping[str, Any], key: str, check: Callable[[str], object]
+) -> tuple[str, ...]:
+    names = reader.texts(root, key, ())
+    reader.placed((key,), lambda: [check(name) for name in names])
+    return names
 
 
 def _read_filter(reader: EntryReader, value: Any, place: Place = ("select",)) -> PathFilter:

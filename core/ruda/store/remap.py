@@ -133,7 +133,8 @@ class RemapRule:
         """The rule that takes the renaming back, or None where none can be written down.
 
         There is one when the pattern is plain text and groups without groups inside, and the
-        replacement uses each group once.
+        replacement uses each group once. It takes back every key that the rule changed; a key
+        that looked like a changed one before is changed by it as well.
         """
         parts = _plain_parts(self.pattern)
         if parts is None:
@@ -315,20 +316,28 @@ class KeyRemapper:
             raise KeyCollisionError(clash.key, clash.sources, step=clash.step)
         return plan.changes
 
-    def reverse(self) -> KeyRemapper:
+    def reverse(self, keys: Iterable[str] | None = None) -> KeyRemapper:
         """The remapper that takes the renaming back.
 
-        Raises RecipeError naming the rule that has no reverse; index compaction has none.
+        With the ``keys`` of the file it is tried on them, and gives each of them back. Without,
+        nothing is known of them: a rule that strips a prefix puts it before every key, before
+        those, too, that never had it. Raises RecipeError naming the rule that has no reverse, or
+        whose reverse makes another key of one of these; index compaction has none.
         """
         if self.contiguous:
             raise RecipeError("index compaction forgets the old numbers", step="remap")
+        names = [] if keys is None else list(keys)
         turned: list[RemapRule] = []
-        for rule in reversed(self.rules):
+        for rule in self.rules:
             back = rule.reverse()
             if back is None:
                 raise RecipeError("this rule has no reverse; write one by hand", step=rule.name)
+            if rule.enabled:
+                renamed = rule.rename_all(names)
+                _require_back(rule, names, back.rename_all(renamed))
+                names = renamed
             turned.append(back)
-        return KeyRemapper(tuple(turned))
+        return KeyRemapper(tuple(turned[::-1]))
 
     def _collisions(self, before: Sequence[str], after: Sequence[str]) -> tuple[Collision, ...]:
         sources: dict[str, list[str]] = {}
@@ -347,6 +356,17 @@ class KeyRemapper:
             if first == second:
                 return rule.name
         return "index compaction"
+
+
+def _require_back(rule: RemapRule, before: Sequence[str], after: Sequence[str]) -> None:
+    """Raise RecipeError for the first key that a rule and its reverse do not give back."""
+    for key, other in zip(before, after, strict=True):
+        if key != other:
+            raise RecipeError(
+                f"the reverse of this rule makes {other!r} of the key that was {key!r}; write one "
+                "by hand",
+                step=rule.name,
+            )
 
 
 def compact_indices(keys: Sequence[str], *, keep: str | None = None) -> list[str]:

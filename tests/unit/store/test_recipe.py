@@ -98,7 +98,32 @@ BAD_TOML = [
         r"line 3: cast: .*no kind of module is called 'Linaer'",
         id="keep",
     ),
-    pytest.param(HEAD + 'adapt=["torch"]', "no adapter is called 'torch'", id="adapter"),
+    pytest.param(HEAD + 'adapt=["torch"]', "line 3: adapt: no adapter is called", id="adapter"),
+    pytest.param(
+        HEAD + '# by hand\nadapt = [\n  "pytorh-to-ruda",\n]',
+        r"^line 4: adapt: no adapter is called 'pytorh-.*'; did you mean 'pytorch-to-ruda'\?$",
+        id="nearly an adapter",
+    ),
+    pytest.param(
+        HEAD + 'merge = ["scale"]',
+        r"^line 3: merge: no merge is called 'scale'; did you mean 'scales'\?$",
+        id="nearly a merge",
+    ),
+    pytest.param(
+        HEAD + 'remap = [\n  { from = "a", to = "b" },\n  { from = "a", tp = "b" },\n]',
+        r"^line 5: remap\[2\].tp: unknown entry",
+        id="unknown in a list",
+    ),
+    pytest.param(
+        HEAD + 'remap = [ # two\n{ from = "a", to = "b" },\n{ from = "(", to = "b" },\n]\ncast=3',
+        r"^line 5: remap\[2\]: .* at position 0$",
+        id="regex in a list",
+    ),
+    pytest.param(
+        HEAD + 'remap = [\n  { from = "a", to = "b" },\n]\n[select]\nkeys = [\n  1,\n]',
+        r"^line 7: select.keys: expected text",
+        id="after a list",
+    ),
     pytest.param(
         HEAD + '[[decide]]\nkey="a"\naction="drop"',
         r"line 5: decide\[1\].action: expected skip or keep or cast or .* or take, found 'drop'",

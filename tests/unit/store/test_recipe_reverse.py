@@ -77,6 +77,27 @@ def test_adapters_are_taken_back_in_their_order_and_keep_their_kind() -> None:
     assert Recipe(adapt=("tied-head",)).reverse() == ()
 
 
+def test_a_prefix_that_not_all_keys_had_is_not_given_to_the_others() -> None:
+    recipe = Recipe().with_rule(r"^module\.", "")
+    assert recipe.reverse(["module.a", "module.b"]) == recipe.reverse()
+    with pytest.raises(
+        RecipeError, match=r"makes 'module\.b' of the key that was 'b'; write one by hand"
+    ) as found:
+        recipe.reverse(["module.a", "b"])
+    assert found.value.step == recipe.remap.rules[0].name
+
+
+def test_the_rule_that_does_not_come_back_is_named() -> None:
+    recipe = Recipe().with_rule("^a", "b").with_rule(r"\.x$", ".y")
+    assert recipe.reverse(["a.x", "c.x"])
+    with pytest.raises(
+        RecipeError, match=r"^remap '\\\\.x\$' -> '\.y': .* makes 'c\.x' of .* 'c\.y'"
+    ):
+        recipe.reverse(["a.x", "c.y"])
+    off = Recipe().with_rules([RemapRule("^a", "b", enabled=False)])
+    assert off.reverse(["b"])[0:] == ()
+
+
 LOST = [
     pytest.param(Recipe(merge=("scales",)), "merge: has no reverse: what it computed", id="merge"),
     pytest.param(
