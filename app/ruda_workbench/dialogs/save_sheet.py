@@ -79,6 +79,10 @@ class SaveSheet(QDialog):
         self._view = view
         self._page: SavePlanPage | None = None
         self._question = Latest(context.jobs, self)
+        # Its own, which ends with it: a single shot would keep a sheet that is closed before it.
+        self._fit_soon = QTimer(self)
+        self._fit_soon.setSingleShot(True)
+        self._fit_soon.timeout.connect(self.fit)
         self.setObjectName("save")
         self.setWindowTitle(tr("Save converted"))
         self.setModal(True)
@@ -366,7 +370,7 @@ class SaveSheet(QDialog):
         self.banner.show_text(level, text[:1].upper() + text[1:], button)
         set_role(self.path, "invalid", bool(problem) and not exists and page is not None)
         self.save_button.setEnabled(not problem)
-        QTimer.singleShot(0, self, self.fit)  # once the banner has its height
+        self._fit_soon.start()  # once the banner has its height
 
     def _show_page(self, page: SavePlanPage) -> None:
         self._facts.show_facts(_facts(page))
