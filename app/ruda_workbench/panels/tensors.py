@@ -93,10 +93,10 @@ class TensorsPanel(QWidget):
     def reveal(self, key: str) -> None:
         """Show a tensor, opening its family and dropping a search that hides it."""
         table = self._table
-        if table is None or key not in table.keys:
+        position = None if table is None else table.places.find(key)
+        if table is None or position is None:
             return
         self._wanted_key = key
-        position = table.keys.index(key)
         self._opened |= {table.families[position]}
         hidden = self._query.regex or self._query.text.lower() not in key.lower()
         if self._query.text and hidden:

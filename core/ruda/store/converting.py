@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ruda._bulk import without_collections
 from ruda.errors import AdapterError, KeyCollisionError
 from ruda.nn import ParamSpec
-from ruda.store._bulk import without_collections
 from ruda.store.adapt import IdentityAdapter, owners_of, with_last_segment
 from ruda.store.adapted import relabelled
 from ruda.store.containers import counted, infer_containers

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial
 
+from ruda._bulk import without_collections
 from ruda.nn import ParamSpec
 from ruda.progress import SILENT, Monitor
-from ruda.store._bulk import without_collections
 from ruda.store.adapt import (
     IdentityAdapter,
     ModuleAdapter,

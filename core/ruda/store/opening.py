@@ -7,6 +7,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
+from ruda._bulk import without_collections
 from ruda._plugins import plugged_in
 from ruda.errors import (
     FileAccessError,
@@ -122,6 +123,7 @@ def open_store(
         raise FileAccessError(f"cannot be reached: {why}", path=error.filename or place) from error
 
 
+@without_collections()
 def _open_place(place: Place, top_level_key: str | None, monitor: Monitor) -> TensorIndex:
     if isinstance(place, Uri) and _may_be_folder(place):
         place = weights_at(place) or place

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from ruda._bulk import without_collections
 from ruda.errors import SaveError, SettingError
-from ruda.store._bulk import without_collections
 from ruda.store._windows import is_windows, name_problem
 from ruda.store.alias_note import NOTE, note_of, noted_in
 from ruda.store.aliases import Aliases, choose_owners, default_policy

@@ -163,3 +163,21 @@ def test_keys_with_line_breaks_are_ranked_too():
     table = tensor_table(index)
     found = [keys[at] for at in np.argsort(table.key_rank)]
     assert found == ["a\n.2", "a.9", "a.10", "b"]
+
+
+def test_the_row_of_a_family_says_what_all_of_its_tensors_are(monkeypatch):
+    made = TensorIndex.of(
+        [snapshot(f"layers.{n}.weight", (n + 1, 4), "f4" if n % 2 else "f2") for n in range(9)],
+        format="safetensors",
+    )
+    shown = [tensor_page(tensor_table(made))[0]]
+    monkeypatch.setattr("ruda.session.pages.tensors._MANY_KINDS", 3)  # made beforehand
+    shown.append(tensor_page(tensor_table(made))[0])
+    for row in shown:
+        assert (row.count, row.shape, row.dtype) == (9, "[1…9, 4]", "f16, f32")
+        assert (row.numel, row.nbytes) == (
+            180,
+            sum((n + 1) * 4 * (2 + 2 * (n % 2)) for n in range(9)),
+        )
+    few = tensor_page(tensor_table(made), query=Query("[13]", regex=True))[0]
+    assert (few.count, few.shape, few.dtype) == (2, "[2…4, 4]", "f32")

@@ -9,10 +9,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ruda._bulk import without_collections
 from ruda.progress import SILENT, Monitor
 from ruda.session.families import families_of
 from ruda.session.language import later, tr
 from ruda.session.pages.folding import Groups, Vector, fold_rows, group_rows
+from ruda.session.pages.places import KeyPlaces
 from ruda.session.pages.query import Query, QueryProblem, find
 from ruda.session.pages.reasons import difference_text
 from ruda.session.pages.status import StatusLook
@@ -95,6 +97,11 @@ class CompareTable:
     def keys(self) -> list[str]:
         """Key of every row."""
         return [row.key for row in self.report.rows]
+
+    @cached_property
+    def places(self) -> KeyPlaces:
+        """Where every key stands."""
+        return KeyPlaces(self.keys)
 
     @cached_property
     def sizes(self) -> tuple[int, int]:
@@ -193,9 +200,9 @@ class CompareLines(Sequence[CompareLine]):
 
     def position_of(self, key: str) -> int | None:
         """Line that shows a key; its own before its family's."""
-        if key not in self.table.keys:
+        row = self.table.places.find(key)
+        if row is None:
             return None
-        row = self.table.keys.index(key)
         for code in (row, -1 - int(self.table.numbers[row])):
             places = np.flatnonzero(self.codes == code)
             if places.size:
@@ -231,6 +238,7 @@ class ComparePage:
         return int(found[0]) if found.size else None
 
 
+@without_collections()
 def compare_page(
     table: CompareTable,
     *,
@@ -252,6 +260,7 @@ def compare_page(
     found, problem = find(table.keys, query, monitor=monitor)
     positions = np.intersect1d(positions, found)
     monitor.check()
+    _ = table.places  # made here, where no window waits, and asked when the page is drawn
     return ComparePage(
         left=report.left_name,
         right=report.right_name,

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from ruda._bulk import without_collections
 from ruda.progress import SILENT, Monitor
 from ruda.session.document import Document
 from ruda.session.language import tr
@@ -81,6 +82,7 @@ class DiffPage:
         return int(found[0]) if found.size else None
 
 
+@without_collections()
 def diff_page(
     table: DiffTable | DiffReport,
     *,

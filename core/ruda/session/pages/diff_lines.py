@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ruda._bulk import without_collections
 from ruda.progress import SILENT, Monitor
 from ruda.session.families import families_of
 from ruda.session.language import tr
 from ruda.session.pages.folding import Groups, Vector, fold_rows, group_rows
+from ruda.session.pages.places import KeyPlaces
 from ruda.session.pages.reasons import reason_text
 from ruda.session.sentences import say_steps
 from ruda.session.wording import shapes_text
@@ -80,9 +82,12 @@ class DiffTable:
         """The table of all rows."""
         return cls(report, report.table)
 
+    @without_collections()
     def prepared(self, monitor: Monitor = SILENT) -> DiffTable:
         """The same table, its columns made, in pieces between which the work can be stopped."""
-        for _ in self.sources, self.targets, self.statuses:
+        # A generator: each column is made when its turn comes.
+        made = (getattr(self, name) for name in ("source_places", "target_places", "statuses"))
+        for _ in made:
             monitor.check()
         self._group(monitor)
         return self
@@ -96,6 +101,16 @@ class DiffTable:
     def targets(self) -> list[str]:
         """Key in the target of every row; empty where there is none."""
         return [key or "" for key in self.rows.target_keys]
+
+    @cached_property
+    def source_places(self) -> KeyPlaces:
+        """Where every key of the file stands."""
+        return KeyPlaces(self.sources)
+
+    @cached_property
+    def target_places(self) -> KeyPlaces:
+        """Where every key of the target stands."""
+        return KeyPlaces(self.targets)
 
     @cached_property
     def statuses(self) -> Vector:
@@ -203,14 +218,14 @@ class DiffLines(Sequence[DiffLine]):
 
     def position_of(self, key: str) -> int | None:
         """Line that shows a tensor, by its key on either side; its own before its family's."""
-        for keys in (self.table.targets, self.table.sources):
-            if not key or key not in keys:
+        for places in (self.table.target_places, self.table.source_places):
+            row = places.find(key) if key else None
+            if row is None:
                 continue
-            row = keys.index(key)
             for code in (row, -1 - int(self.table.numbers[row])):
-                places = np.flatnonzero(self.codes == code)
-                if places.size:
-                    return int(places[0])
+                lines = np.flatnonzero(self.codes == code)
+                if lines.size:
+                    return int(lines[0])
         return None
 
     def _family_line(self, places: Vector) -> DiffLine:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ruda._bulk import without_collections
 from ruda.errors import RecipeError
 from ruda.progress import SILENT, Monitor
 from ruda.session.families import families_of
@@ -99,6 +100,7 @@ class RulesPage:
     summary: str
 
 
+@without_collections()
 def rules_page(
     keys: Sequence[str],
     rules: Sequence[RuleDraft],

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ruda._bulk import without_collections
 from ruda.session.language import tr
 from ruda.session.pages.metadata import MetadataLine, metadata_lines
 from ruda.session.sentences import say, say_steps
@@ -101,6 +102,7 @@ class SavedPage:
     """What computing values found: a merge that made NaN, say."""
 
 
+@without_collections()
 def save_plan_page(
     plan: SavePlan, source: TensorIndex, *, dropped: frozenset[str] = frozenset()
 ) -> SavePlanPage:

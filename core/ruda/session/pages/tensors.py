@@ -10,15 +10,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import repeat
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from ruda._bulk import without_collections
 from ruda.progress import SILENT, Monitor, track
 from ruda.session.families import families_of
 from ruda.session.language import tr
 from ruda.session.pages.folding import Groups, Vector, fold_rows, group_rows
+from ruda.session.pages.places import KeyPlaces
 from ruda.session.pages.query import Query, QueryProblem, find
 from ruda.session.wording import shape_text, shapes_text
 
@@ -31,8 +34,27 @@ SortKey = Literal["file", "key", "shape", "dtype", "bytes"]
 _DIGITS = re.compile(r"\d+")
 _PIECE = 8192
 """Keys that one call works on: one of a million holds up every other thread for long."""
+_NAMED = 100
+"""Keys of a family that its row names."""
+_MANY_KINDS = 2000
+"""Kinds of tensors in a family from which on its row is made before it is painted."""
 _MOST_COLUMN = 1 << 28
 """Bytes of a column of keys that is made to sort them."""
+
+
+class Kind(NamedTuple):
+    """What is alike in most tensors of a family; a row of a family is made of its kinds."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    shard: str
+
+
+class Kinds(NamedTuple):
+    """The kinds of a table, and the number of every tensor's."""
+
+    known: list[Kind]
+    numbers: Vector
 
 
 @dataclass(frozen=True)
@@ -53,6 +75,11 @@ class TensorTable:
         return len(self.keys)
 
     @cached_property
+    def places(self) -> KeyPlaces:
+        """Where every key stands."""
+        return KeyPlaces(self.keys)
+
+    @cached_property
     def families(self) -> list[str]:
         """Family of every key."""
         return families_of(self.keys)
@@ -67,6 +94,16 @@ class TensorTable:
         """Number of every key's family."""
         numbers = self.family_numbers
         return np.array([numbers[family] for family in self.families], dtype=np.int64)
+
+    @cached_property
+    def kinds(self) -> Kinds:
+        """The kinds of tensors that there are, and the number of every tensor's."""
+        shards = self.shards if self.shards is not None else repeat("")
+        known: dict[Kind, int] = {}
+        numbers = np.empty(len(self), dtype=np.int64)
+        for place, kind in enumerate(map(Kind, self.dtypes, self.shapes, shards)):
+            numbers[place] = known.setdefault(kind, len(known))
+        return Kinds(list(known), numbers)
 
     @cached_property
     def key_rank(self) -> Vector:
@@ -118,6 +155,8 @@ class TensorPage(Sequence[TensorRow]):
     problem: QueryProblem | None
     opened: frozenset[str]
     groups: Groups = field(repr=False)
+    kinds: Groups | None = field(default=None, repr=False)
+    """Numbers of the kinds of every family's tensors; None without families."""
     _made: dict[int, TensorRow] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -141,9 +180,8 @@ class TensorPage(Sequence[TensorRow]):
 
     def position_of(self, key: str) -> int | None:
         """Row of a tensor by its key; None where it is not shown."""
-        try:
-            position = self.table.keys.index(key)
-        except ValueError:
+        position = self.table.places.find(key)
+        if position is None:
             return None
         hits = np.flatnonzero(self.rows == position)
         return int(hits[0]) if hits.size else None
@@ -172,24 +210,33 @@ class TensorPage(Sequence[TensorRow]):
 
     def _family_row(self, family: int) -> TensorRow:
         table = self.table
+        assert self.kinds is not None
         places = self.groups.of(family)
-        some = places.tolist()
-        dtypes = sorted({table.dtypes[i] for i in some})
-        shards = set() if table.shards is None else {table.shards[i] for i in some}
+        some = places[:_NAMED].tolist()
+        kinds = [table.kinds.known[number] for number in self.kinds.of(family).tolist()]
+        shards = {kind.shard for kind in kinds}
         return TensorRow(
             key=table.families[some[0]],
-            count=len(some),
-            shape=shapes_text(table.shapes[i] for i in some),
-            dtype=", ".join(dtypes),
+            count=len(places),
+            shape=shapes_text(kind.shape for kind in kinds),
+            dtype=", ".join(sorted({kind.dtype for kind in kinds})),
             nbytes=int(table.nbytes[places].sum()),
             numel=int(table.numel[places].sum()),
             shard=tr("{shards} files", shards=len(shards)) if len(shards) > 1 else "".join(shards),
             note="",
-            keys=tuple(table.keys[i] for i in some[:100]),
+            keys=tuple(table.keys[i] for i in some),
             is_family=True,
         )
 
+    def with_long_rows(self) -> TensorPage:
+        """The same page, the rows of families of very many kinds made: where no window waits."""
+        if self.kinds is not None:
+            for family in np.flatnonzero(self.kinds.counts > _MANY_KINDS).tolist():
+                self._made[-1 - family] = self._family_row(family)
+        return self
 
+
+@without_collections()
 def tensor_table(index: TensorIndex, *, monitor: Monitor = SILENT) -> TensorTable:
     """Columns of an index; about a second per million tensors, with stop points."""
     keys: list[str] = []
@@ -219,6 +266,7 @@ def tensor_table(index: TensorIndex, *, monitor: Monitor = SILENT) -> TensorTabl
     )
 
 
+@without_collections()
 def tensor_page(
     table: TensorTable,
     *,
@@ -236,10 +284,13 @@ def tensor_page(
     """
     found, problem = find(table.keys, query, monitor=monitor)
     monitor.check()
+    _ = table.places  # made here, where no window waits, and asked when the page is drawn
     ordered = found[_order(_sort_values(table, found, sort), descending)]
     groups = group_rows(ordered, table.family_ids)
     rows = ordered
+    kinds = None
     if fold:
+        kinds = _family_kinds(table, groups)
         numbers = table.family_numbers
         order = groups.present[_order(_family_values(table, groups, sort), descending)]
         rows = fold_rows(groups, order, [numbers[name] for name in opened if name in numbers])
@@ -251,7 +302,18 @@ def tensor_page(
         problem=problem,
         opened=opened if fold else frozenset(),
         groups=groups,
-    )
+        kinds=kinds,
+    ).with_long_rows()
+
+
+def _family_kinds(table: TensorTable, groups: Groups) -> Groups:
+    """Numbers of the kinds that the tensors of every family are of, each once."""
+    families = len(groups.counts)
+    known = len(table.kinds.known)
+    own = np.repeat(np.arange(families), groups.counts)
+    pairs = np.unique(own * known + table.kinds.numbers[groups.members])
+    starts = np.searchsorted(pairs, np.arange(families + 1) * known)
+    return Groups(pairs % max(known, 1), starts)
 
 
 def _sort_values(table: TensorTable, places: Vector, sort: SortKey) -> Vector:

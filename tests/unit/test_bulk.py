@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from ruda.store._bulk import MANY, without_collections
+from ruda._bulk import MANY, without_collections
 
 
 @pytest.fixture
@@ -55,6 +55,23 @@ def test_what_was_made_is_old_afterwards(count: int, is_old: bool) -> None:
     old = {id(each) for each in gc.get_objects(2)}
     assert all(id(each) in old for each in made[:5]) is is_old
     assert (gc.isenabled(), gc.get_freeze_count()) == (True, 0)
+
+
+def test_what_was_let_go_meanwhile_does_not_hide_what_was_made() -> None:
+    before = [[] for _ in range(MANY)]
+    gc.collect()
+    with without_collections():
+        made = [[] for _ in range(MANY + 10)]
+        before.clear()  # the collector's count is about zero now
+    old = {id(each) for each in gc.get_objects(2)}
+    assert all(id(each) in old for each in made[:5])
+
+
+def test_a_container_of_many_is_old_afterwards() -> None:
+    gc.collect()
+    with without_collections():
+        made = [None] * MANY
+    assert any(each is made for each in gc.get_objects(2))
 
 
 def test_what_someone_froze_stays_frozen() -> None:
