@@ -173,18 +173,33 @@ def keras(path, arrays):
 
 
 @pytest.mark.parametrize("target", ["o.safetensors", "o.pt"])
-@pytest.mark.parametrize("count", [8, 40_000], ids=["small", "large"])
-def test_damage_to_the_weights_of_keras_is_seen(tmp_path, count, target):
+def test_damage_to_the_weights_of_keras_is_seen(tmp_path, target):
     path = tmp_path / "m.keras"
-    keras(path, {f"layers/dense_{n}/vars/0": np.full(count, n, "<f4") for n in range(1, 9)})
-    raw = path.read_bytes()
-    at = raw.index(np.full(count, 5, "<f4").tobytes()) + 5
-    path.write_bytes(raw[:at] + b"\x77" + raw[at + 1 :])
+    parts = {f"layers/dense_{n}/vars/0": np.full(40_000, n, "<f4") for n in range(1, 9)}
+    keras(path, parts)
+    turned(path, np.full(40_000, 5, "<f4").tobytes())
     with open_store(path) as index, pytest.raises(ChecksumError, match=r"weights\.h5 is damaged"):
         read_all(index)
     with open_store(path) as index, pytest.raises(ChecksumError, match=r"weights\.h5 is damaged"):
         save(index, tmp_path / target)
     assert [p.name for p in tmp_path.iterdir()] == ["m.keras"]
+
+
+@pytest.mark.parametrize("count", [8, 40_000], ids=["small", "large"])
+def test_damage_that_hides_the_weights_of_keras_is_seen(tmp_path, count):
+    """What a damaged header no longer lists would never be read, so nobody would compare it."""
+    path = tmp_path / "m.keras"
+    keras(path, {f"vars/{n}": np.full(count, n, "<f4") for n in range(1, 9)})
+    turned(path, b"SNOD\x01\0\x08")
+    with pytest.raises(ChecksumError, match=r"weights\.h5 is damaged"):
+        open_store(path)
+
+
+def turned(path, found):
+    """The file with a zero for the last byte of what stands in it."""
+    raw = path.read_bytes()
+    at = raw.index(found) + len(found)
+    path.write_bytes(raw[: at - 1] + b"\0" + raw[at:])
 
 
 def test_opening_keras_reads_headers_only(tmp_path):

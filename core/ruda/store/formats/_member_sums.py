@@ -54,9 +54,16 @@ class SummedFile(ByteFile):
         self._lock = threading.Lock()
         self._map = None
 
-    def watch(self) -> None:
-        """Compare from now on: what was read before were headers."""
+    def watch(self, expected: int) -> None:
+        """Compare from now on: what was read before were headers, and there is so much to read.
+
+        A small member is compared at once, and so is one of which most would never be read:
+        damage to a header can hide what lies behind it. Raises ChecksumError if it is damaged.
+        """
         self._settled = not self._archive.checked
+        size = self._member.size
+        if not self._settled and (size <= SMALL_BYTES or size > 2 * expected):
+            self._compare()
 
     @property
     def closed(self) -> bool:
@@ -98,8 +105,11 @@ class SummedFile(ByteFile):
             self.bytes_read += count
             due = not self._settled and self._tally.is_due(count)
         if due:
-            crc = 0
-            for piece in self._archive.stream(self._member, _PIECE):
-                crc = zlib.crc32(piece, crc)
-            self._archive.check(self._member, crc)
-            self._settled = True
+            self._compare()
+
+    def _compare(self) -> None:
+        crc = 0
+        for piece in self._archive.stream(self._member, _PIECE):
+            crc = zlib.crc32(piece, crc)
+        self._archive.check(self._member, crc)
+        self._settled = True

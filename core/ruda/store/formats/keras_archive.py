@@ -59,7 +59,7 @@ class KerasFormat:
         reader = _reader(archive, member)
         metadata, snapshots, notes = read_hdf5(reader, monitor)
         if isinstance(reader.file, SummedFile):
-            reader.file.watch()
+            reader.file.watch(sum(snapshot.nbytes for snapshot in snapshots))
         if CONFIG in archive.members:
             notes.append(f"{CONFIG} describes the layers; it is not read, as it can hold code")
         return TensorIndex.of(
