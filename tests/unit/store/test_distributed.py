@@ -10,6 +10,7 @@ from ruda.errors import (
     OffsetError,
     TruncatedFileError,
     UnsafeContentError,
+    UnsupportedContentError,
 )
 from ruda.store import open_store
 from ruda.testing import counted_reads
@@ -162,6 +163,12 @@ WRONG = [
         r"'\.\./secret', which is no file beside it",
         id="a file in the parent folder",
     ),
+    *(
+        pytest.param(
+            {"b": B}, [("b", (0,), folder, 0, 9)], HeaderError, r"is no file beside it", id=folder
+        )
+        for folder in (".", "..")
+    ),
     pytest.param(
         {"b": call("os.system", text("x"))},
         PLACES,
@@ -177,6 +184,16 @@ WRONG = [
 def test_wrong_metadata_is_refused(folder, tensors, places, error, sentence):
     (folder / ".metadata").write_bytes(metadata(tensors, places))
     with pytest.raises(error, match=rf"\.metadata: .*{sentence}"):
+        open_store(folder)
+
+
+def test_data_that_were_packed_before_they_were_written_are_refused(folder):
+    raw = (folder / ".metadata").read_bytes()
+    length = text("length") + number(len(TOP))
+    packed = text("transform_descriptors") + LIST + text("zstd") + b"a"
+    assert raw.count(length) == 1
+    (folder / ".metadata").write_bytes(raw.replace(length, length + packed))
+    with pytest.raises(UnsupportedContentError, match=r"the data of 'w' went through \['zstd'\]"):
         open_store(folder)
 
 

@@ -14,7 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ruda.errors import FileAccessError, HeaderError, OffsetError, TruncatedFileError
+from ruda.errors import (
+    FileAccessError,
+    HeaderError,
+    OffsetError,
+    TruncatedFileError,
+    UnsupportedContentError,
+)
 from ruda.progress import SILENT, Monitor, track
 from ruda.store.bytefile import ByteFile, FilePart
 from ruda.store.filerange import MAX_RANK, count_elements
@@ -25,7 +31,7 @@ from ruda.store.formats._pickle_values import Opaque
 from ruda.store.formats._torch_rebuild import torch_dtype
 from ruda.store.formats._torch_refs import TensorRef, element_bytes
 from ruda.store.formats.pytorch import PytorchFormat, source_of
-from ruda.store.formats.sharded import METADATA
+from ruda.store.formats.sharded import METADATA, is_plain_name
 from ruda.store.index import TensorIndex
 from ruda.store.remote import is_there, open_bytes
 from ruda.store.snapshot import Origin, TensorSnapshot
@@ -164,8 +170,13 @@ def _places(listed: Any) -> dict[tuple[str, Shape], tuple[str, int, int]]:
         at, where = _state(index, "MetadataIndex"), _state(info, "_StorageInfo")
         name, offset, length = (where.get(k) for k in ("relative_path", "offset", "length"))
         numbers = type(offset) is int and type(length) is int and offset >= 0 and length >= 0
-        if not isinstance(name, str) or not numbers or not name or set(name) & set("/\\:\0"):
+        if not isinstance(name, str) or not numbers or not is_plain_name(name):
             raise HeaderError(f"the metadata puts data into {name!r}, which is no file beside it")
+        if packed := where.get("transform_descriptors"):
+            raise UnsupportedContentError(
+                f"the data of {at.get('fqn')!r} went through {str(packed)[:80]} before they were "
+                "written, which Ruda does not undo; save the checkpoint without"
+            )
         start = at.get("offset")
         key = (str(at.get("fqn")), () if start is None else _shape(start))
         found[key] = (name, offset, length)  # type: ignore[assignment]

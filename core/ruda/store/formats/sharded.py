@@ -282,7 +282,7 @@ def _read(index: Place, name: str) -> tuple[dict[str, str], dict[str, Any]]:
     if not isinstance(listed, dict):
         raise UnknownFormatError("has no weight_map, so it is no index of shards", path=index)
     for key, name in listed.items():
-        if not isinstance(name, str) or not _is_plain(name):
+        if not isinstance(name, str) or not is_plain_name(name):
             raise HeaderError(
                 f"the index puts {key!r} into {name!r}, which is no file beside it", path=index
             )
@@ -297,7 +297,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _is_plain(name: str) -> bool:
+def is_plain_name(name: str) -> bool:
+    """True for a name that can only mean a file in the same folder."""
     return bool(name) and name not in (".", "..") and not set(name) & set("/\\:\0")
 
 
