@@ -156,6 +156,8 @@ OURS: dict[str, Callable[[Any], nn.Module]] = {
     "TransformerDecoder": transformer_stack,
     # Nothing to load: an empty file into a module without parameters.
     "ReLU": lambda m: nn.Relu(),
+    "ReLU6": lambda m: nn.Relu6(),
+    "SiLU": lambda m: nn.Silu(),
     "GELU": lambda m: nn.Gelu(),
     "MaxPool2d": lambda m: nn.MaxPool2d(1),
     "AvgPool2d": lambda m: nn.AvgPool2d(1),

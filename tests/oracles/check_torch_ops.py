@@ -32,10 +32,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import torch  # noqa: E402
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
+from torch_ops.layers import LAYERS  # noqa: E402
 from torch_ops.translated import First, UnlikeError  # noqa: E402
-from torch_ops.twins import TWINS  # noqa: E402
+from torch_ops.twins import TWINS as METHODS  # noqa: E402
 
 from ruda.tensor import DType, Tensor  # noqa: E402
+
+TWINS = METHODS | LAYERS
 
 # Sums in another order, and solvers: measured against the largest value of the result.
 LOOSE = {
@@ -167,7 +170,7 @@ def main() -> int:
         elif counts["agrees"]:
             whole.add(op.name)
         if any(key.startswith("unlike") for key in counts):
-            partly[op.name] = counts
+            partly[op.name] = partly.get(op.name, Counter()) + counts
     print(f"{len(whole - wrong)} operations agree on {total['agrees']} samples")
     print(f"{len(wrong)} disagree on {total['disagrees']}: {' '.join(sorted(wrong))}")
     apart = sum(count for key, count in total.items() if key.startswith("unlike"))

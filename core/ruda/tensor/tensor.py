@@ -76,8 +76,13 @@ class Tensor(
         """A tensor of these values, copied unless they are a TensorData.
 
         Without ``dtype`` arrays keep theirs; nested floats become f32, integers i32, booleans
-        bool. Raises DTypeError if a value does not fit, ShapeError if sequences are ragged.
+        bool. Raises DTypeError if a value does not fit, or for a dtype in the place of the device;
+        ShapeError if sequences are ragged.
         """
+        if not isinstance(device, HostDevice):
+            raise DTypeError(
+                f"the only device is {HOST}, got {device!r}; an element type goes by name: dtype=…"
+            )
         wanted = None if dtype is None else _COMPUTED_AS.get(dtype, dtype)
         made = data if isinstance(data, TensorData) else TensorData.of(data, wanted)
         wanted = wanted or _COMPUTED_AS.get(made.dtype, made.dtype)

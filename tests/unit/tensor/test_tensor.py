@@ -91,6 +91,23 @@ def test_constructors():
         Tensor.full((2,), -1, dtype=DType.U8)
 
 
+MADE = [
+    pytest.param(lambda dtype: Tensor.zeros((2,), dtype), id="zeros"),
+    pytest.param(lambda dtype: Tensor.ones((2,), dtype), id="ones"),
+    pytest.param(lambda dtype: Tensor.full((2,), 1.5, dtype), id="full"),
+    pytest.param(lambda dtype: Tensor.from_data([1.5], dtype), id="from_data"),
+    pytest.param(
+        lambda dtype: Tensor.random((2,), Distribution.default(), dtype, seed=1), id="random"
+    ),
+]
+
+
+@pytest.mark.parametrize("make", MADE)
+def test_a_dtype_in_the_place_of_the_device_is_not_left_out(make):
+    with pytest.raises(DTypeError, match="the only device is Cpu, got .*by name: dtype="):
+        make(DType.F64)
+
+
 def test_numpy_leaves_mixed_expressions_alone():
     with pytest.raises(DTypeError, match=r"add: ndarray is not a tensor .* Tensor.from_data"):
         np.ones(2) + tensor([1.0])
