@@ -104,7 +104,7 @@ MADE = [
 
 @pytest.mark.parametrize("make", MADE)
 def test_a_dtype_in_the_place_of_the_device_is_not_left_out(make):
-    with pytest.raises(DTypeError, match="the only device is Cpu, got .*by name: dtype="):
+    with pytest.raises(DTypeError, match=r"the only device is Cpu, got .*by name: dtype="):
         make(DType.F64)
 
 
