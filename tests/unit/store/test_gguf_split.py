@@ -57,6 +57,20 @@ def test_a_first_file_may_have_no_tensors(tmp_path):
         assert index.notes == ()
 
 
+@pytest.mark.parametrize(
+    "said", ["²", "9" * 5000, "", "-1"], ids=["power", "long", "none", "below"]
+)
+@pytest.mark.parametrize("number", [0, 1], ids=["part", "count"])
+def test_a_place_that_is_no_number_is_no_place(tmp_path, number, said):
+    texts = ["0", "3"]
+    texts[number] = said
+    names = ("split.no", "split.count")
+    pairs = [gguf_pair(n, TEXT, gguf_text(t)) for n, t in zip(names, texts, strict=True)]
+    (tmp_path / "m.gguf").write_bytes(gguf_bytes({"a": np.ones(4, "<f4")}, pairs=pairs))
+    with open_store(tmp_path / "m.gguf") as index:
+        assert index.notes == ()
+
+
 def test_a_missing_file_is_named(tmp_path):
     split(tmp_path)
     (tmp_path / NAMES[1]).unlink()

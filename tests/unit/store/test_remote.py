@@ -305,6 +305,8 @@ class Server:
             size += 1
         elif self.mode == "longer":
             body += b"more"
+        elif self.mode == "digits":
+            size = "9" * 5000
         elif self.mode == "shorter":
             body = body[:-1]
         elif self.mode == "zipped":
@@ -384,6 +386,7 @@ AT_OPENING = [
     pytest.param("shorter", TruncatedFileError, "sent 65535 of the 65536 bytes", id="shorter"),
     pytest.param("zipped", FileAccessError, r"sends the file compressed \(gzip\)", id="zipped"),
     pytest.param("silent", FileAccessError, "sends a part and does not say which", id="no range"),
+    pytest.param("digits", FileAccessError, "sends a part and does not say which", id="digits"),
 ]  # fmt: skip
 
 

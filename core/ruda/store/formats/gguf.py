@@ -8,6 +8,7 @@ one model: its first file has the metadata, and each says how many there are.
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ SPLIT_PART, SPLIT_COUNT, SPLIT_TENSORS = "split.no", "split.count", "split.tenso
 """What each file of a split model says: its place from 0, how many there are, tensors in all."""
 _NO_TENSORS = "the file holds no tensors, only metadata such as a vocabulary"
 _PART = "this is part"
+_NUMBER = re.compile("[0-9]{1,9}")
+"""What a file may say of its place in a set; the values of metadata are texts here."""
 _ENTRY_BYTES = 8 + 4 + 4 + 8
 """Least bytes of a tensor description: empty name, no axes."""
 _PAIR_BYTES = 8 + 4 + 1
@@ -272,8 +275,8 @@ def _notes(
         yield "the file is big-endian; values are turned, the bytes of blocks kept as they are"
     if not entries:
         yield _NO_TENSORS
-    part, parts = metadata.get(SPLIT_PART), metadata.get(SPLIT_COUNT)
-    if part is not None and parts is not None and part.isdigit() and parts not in ("0", "1"):
+    part, parts = metadata.get(SPLIT_PART, ""), metadata.get(SPLIT_COUNT, "")
+    if _NUMBER.fullmatch(part) and _NUMBER.fullmatch(parts) and int(parts) > 1:
         yield f"{_PART} {int(part) + 1} of {parts}; the other tensors are in the other files"
     end = base + max((e.offset + e.nbytes for e in entries.values()), default=0)
     behind = file.size - math.ceil(end / alignment) * alignment
