@@ -32,6 +32,8 @@ from ruda_workbench.dialogs.help_window import HelpWindow
 from ruda_workbench.dialogs.settings_window import SettingsWindow
 from ruda_workbench.guide import GuidePage, guide_pages, search
 from ruda_workbench.main_window import MainWindow
+from ruda_workbench.scenes.scene import Scene
+from ruda_workbench.shots import SCREENS
 from ruda_workbench.storage import Storage
 from ruda_workbench.tokens import HIGH_LIGHT, LIGHT
 from ruda_workbench.widgets.rule_row import MOVE_KEYS
@@ -326,3 +328,35 @@ def test_the_arrangement_of_the_window_is_remembered(
     for broken in ("", "abc", "{}", '{"window": 3}'):
         second.restore_geometry_text(broken)
     let_go(second)
+
+
+def test_the_picture_of_a_running_job_has_bytes_rate_and_a_way_to_stop(
+    window: MainWindow, tmp_path: Path
+) -> None:
+    SCREENS["job-running"](Scene(window, tmp_path))
+    drawer = window.drawer
+    row = drawer.jobs.currentIndex().row()
+    cells = [drawer.job_model.cell(row, column).text for column in range(5)]
+    assert cells == [
+        "Running",
+        "Saving llama-7b-f16.safetensors",
+        "64 %",
+        "3.12 GB of 4.90 GB",
+        "413 MB/s",
+    ]
+    assert drawer.stop.isEnabled()
+    assert button(window, "status.cancel").isVisible()
+    texts = {label.text() for label in window.status.findChildren(QLabel)}
+    assert "64 % · 413 MB/s" in texts
+
+
+def test_the_picture_of_a_failed_job_has_its_report_ready_to_be_copied(
+    window: MainWindow, tmp_path: Path
+) -> None:
+    SCREENS["job-failed"](Scene(window, tmp_path))
+    drawer = window.drawer
+    assert drawer.copy.isEnabled()
+    drawer.copy.click()
+    report = QGuiApplication.clipboard().text()
+    assert report.startswith("Saving digits.bpk\nZeroDivisionError: made up for a picture")
+    assert "Traceback" in report

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QAbstractButton, QMenu
+from pytestqt.qtbot import QtBot
 
 from ruda.progress import Monitor
-from ruda.session import OTHERS, PlaneChoice, number_text
+from ruda.session import OTHERS, PlaneChoice, hex_page, number_text
 from ruda.store import TensorIndex, TensorSnapshot, save
 from ruda_workbench import settings_operations, tensor_views
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.panels.inspector import InspectorPanel
+from ruda_workbench.panels.inspector_hex import HexTab
 from ruda_workbench.workspaces.weights import WeightsWorkspace
 
 pytestmark = pytest.mark.gui
@@ -93,9 +95,9 @@ def test_values_that_are_not_finite_are_gone_to(
 def test_bytes_and_norms(inspector: InspectorPanel, settled: Settled) -> None:
     show(inspector, "hex")
     settled()
-    first = kernel().tobytes()[:16].hex(" ")
-    line = inspector.hex.text.toPlainText().splitlines()[0]
-    assert line[10:57].replace("│", " ") == first
+    first = kernel().tobytes()[:8].hex(" ")
+    lines = inspector.hex.text.toPlainText().splitlines()
+    assert lines[0][6:29].replace("│", " ") == first
     inspector.hex.ahead.click()
     settled()
     assert inspector.hex.page is not None
@@ -103,6 +105,23 @@ def test_bytes_and_norms(inspector: InspectorPanel, settled: Settled) -> None:
     show(inspector, "norms")
     assert inspector.norms.rows.findings.text() == "all zero: 5"
     assert len(inspector.norms.columns.bars.bars) == 36
+
+
+@pytest.mark.parametrize(("width", "count"), [(300, 8), (420, 8), (820, 16), (1600, 32)])
+def test_lines_of_bytes_are_as_long_as_there_is_room(qtbot: QtBot, width: int, count: int) -> None:
+    tab = HexTab()
+    qtbot.addWidget(tab)
+    tab.resize(width, 400)
+    tab.show()
+    tab.show_page(hex_page(TensorSnapshot.from_array("w", kernel())))
+    first = tab.text.toPlainText().splitlines()[0]
+    assert first[6:].replace("│", " ").startswith(kernel().tobytes()[:count].hex(" "))
+    assert not first[6:].replace("│", " ").startswith(kernel().tobytes()[: count + 1].hex(" "))
+    assert tab.text.horizontalScrollBar().maximum() == 0
+    tab.resize(300, 400)
+    assert tab.text.horizontalScrollBar().maximum() == 0
+    again = tab.text.toPlainText().splitlines()[0]
+    assert again[6:].replace("│", " ") == kernel().tobytes()[:8].hex(" ")
 
 
 def test_two_tensors_beside_each_other(

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QMenu,
     QScrollArea,
     QSizePolicy,
-    QStackedWidget,
     QTableView,
     QToolButton,
     QVBoxLayout,
@@ -90,7 +89,7 @@ class InspectorPanel(QWidget):
     def _build(self) -> None:
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
-        self._pages = QStackedWidget()
+        self._pages = Pages()
         outer.addWidget(self._pages)
         self._pages.addWidget(self._empty())
         missing = self._missing()

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from PySide6.QtWidgets import QAbstractButton
 
+from ruda.progress import Monitor, Progress
+from ruda.session import JobNews, JobState, job_lines, tr
 from ruda_workbench import operations
 from ruda_workbench.dialogs.help_window import HelpWindow
 from ruda_workbench.scenes.scene import Scene
@@ -21,6 +23,62 @@ def _jobs(scene: Scene) -> None:
     scene.settle()
     scene.window.notices.clear()
     scene.window.show_drawer("jobs")
+
+
+SAVING = Progress(3_118_400_000, 4_900_000_000, "bytes")
+
+
+def _job_running(scene: Scene) -> None:
+    """A save half-way, in the list and in the status line, and a job that waits behind it.
+
+    No job is started: a picture is taken when none is left, and this one has to stand still.
+    """
+    _jobs(scene)
+    waiting = JobNews(
+        9001, tr("Saving {name}", name="b.bpk"), JobState.PENDING, None, None, None, False
+    )
+    running = JobNews(
+        9000,
+        tr("Saving {name}", name="llama-7b-f16.safetensors"),
+        JobState.RUNNING,
+        SAVING,
+        412_600_000.0,
+        None,
+        False,
+    )
+    window = scene.window
+    drawer = window.drawer
+    scene.settle()
+    for news in (running, waiting):
+        window.status.show_news(news)
+    for _ in range(50):
+        if window.status.shown_job is None:
+            scene.settle()  # a job is shown a moment after it began
+    drawer.job_model.show_lines(job_lines((running, waiting), window.context.jobs.past))
+    drawer.jobs.select_row(0)
+
+
+def _job_failed(scene: Scene) -> None:
+    """A job that failed by a fault of the program: its report can be copied."""
+    scene.sample()
+    context = scene.window.context
+
+    def work(_: Monitor) -> None:
+        raise ZeroDivisionError("made up for a picture")
+
+    context.jobs.start(
+        tr("Saving {name}", name="digits.bpk"),
+        work,
+        owner=context,
+        done=lambda _: None,
+        failed=lambda failure: context.fail(tr("{name} was not saved", name="digits.bpk"), failure),
+        write=True,
+    )
+    scene.settle()
+    scene.window.show_drawer("jobs")
+    drawer = scene.window.drawer
+    failed = context.jobs.past[-1]
+    drawer.jobs.select_row(drawer.job_model.row_of(failed.job_id))
 
 
 def _history(scene: Scene) -> None:
@@ -65,6 +123,8 @@ def _about(scene: Scene) -> None:
 
 SCREENS: dict[str, Callable[[Scene], None]] = {
     "jobs": _jobs,
+    "job-running": _job_running,
+    "job-failed": _job_failed,
     "history": _history,
     "suggestion": _suggestion,
     "settings": _settings,

@@ -298,7 +298,7 @@ class _Segment(QAbstractButton):
 
     def minimumSizeHint(self) -> QSize:
         width = QFontMetrics(text_font(bold=True)).horizontalAdvance(self.text())
-        return QSize(width + Space.S, 26)
+        return QSize(width + Space.XS, 26)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu
 
 from ruda.session import tr
@@ -12,7 +13,7 @@ from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Size, Space, Type
 from ruda_workbench.widgets.bars import ProgressStrip
 from ruda_workbench.widgets.buttons import icon_button, push_button
-from ruda_workbench.widgets.labels import label
+from ruda_workbench.widgets.labels import ElidedLabel, label
 
 if TYPE_CHECKING:
     from ruda.session import JobNews
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 LINGER = 250
 """Milliseconds before a job is shown: shorter ones would only flicker."""
 MEMORY_EVERY = 2000
+NARROW = 900
+"""Width under which a running job takes the place of the memory."""
 
 
 def job_text(news: JobNews) -> str:
@@ -53,9 +56,9 @@ class StatusLine(QFrame):
         self.setObjectName("StatusLine")
         self.setFixedHeight(Size.STATUS_LINE)
         font = text_font(Type.CAPTION + 1)
-        self._summary = label(role="dim", font=font)
+        self._summary = ElidedLabel(font=font, ink="dim", elide=Qt.TextElideMode.ElideRight)
         self._summary.setObjectName("status.summary")
-        self._job_title = label(role="dim", font=font)
+        self._job_title = ElidedLabel(font=font, ink="dim")
         self._job_title.setObjectName("status.job")
         self._strip = ProgressStrip()
         self._job_text = label(role="dim", font=font)
@@ -83,7 +86,7 @@ class StatusLine(QFrame):
         self._total = 0
         self._clock.setInterval(MEMORY_EVERY)
         self._clock.timeout.connect(self._show_memory)
-        self._memory.hide()  # until the settings are read
+        self._has_memory = False  # until the settings are read
         self._hide_job()
 
     def _build(self) -> None:
@@ -110,7 +113,7 @@ class StatusLine(QFrame):
 
     def show_summary(self, text: str) -> None:
         """Say what is open."""
-        self._summary.setText(text)
+        self._summary.set_text(text)
 
     def show_findings(self, findings: tuple[str, ...]) -> None:
         """Say how many findings there are; a click lists them."""
@@ -138,7 +141,8 @@ class StatusLine(QFrame):
 
     def show_memory(self, *, on: bool) -> None:
         """Show or hide the memory that the program uses."""
-        self._memory.setVisible(on)
+        self._has_memory = on
+        self._make_room()
         if on:
             self._clock.start()
             self._show_memory()
@@ -169,16 +173,28 @@ class StatusLine(QFrame):
             self._shown = min(self._news)
         news = self._news[self._shown]
         more = f"  (+{len(self._news) - 1})" if len(self._news) > 1 else ""
-        self._job_title.setText(news.title + more)
+        self._job_title.set_text(news.title + more)
         self._job_text.setText(job_text(news))
         self._strip.set_fraction(None if news.progress is None else news.progress.fraction)
         for widget in (self._job_title, self._strip, self._job_text, self._cancel):
             widget.show()
+        self._make_room()
 
     def _hide_job(self) -> None:
         self._shown = None
         for widget in (self._job_title, self._strip, self._job_text, self._cancel):
             widget.hide()
+        self._make_room()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave the job what little width there is."""
+        super().resizeEvent(event)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """A job goes before the memory where there is no room for both."""
+        roomy = self._shown is None or self.width() >= NARROW
+        self._memory.setVisible(self._has_memory and roomy)
 
     def _cancel_clicked(self) -> None:
         if self._shown is not None:

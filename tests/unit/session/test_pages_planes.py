@@ -113,10 +113,60 @@ def test_bytes_stand_in_lines_with_marks_between_elements() -> None:
     values = np.array([1.0, 2.0, -0.5, np.nan, 3.0], np.float32)
     page = hex_page(TensorSnapshot.from_array("w", values))
     assert page.lines == (
-        "00000000  00 00 80 3f│00 00 00 40│00 00 00 bf│00 00 c0 7f  1 · 2 · -0.5 · nan",
-        "00000010  00 00 40 40                                      3",
+        "0000  00 00 80 3f│00 00 00 40│00 00 00 bf│00 00 c0 7f  1 · 2 · -0.5 · nan",
+        "0010  00 00 40 40                                      3",
     )
     assert (page.caption, page.after) == ("Bytes 0 to 20 of 20, 4 an element", None)
+
+
+@pytest.mark.parametrize(
+    ("room", "lines"),
+    [
+        (
+            130,
+            (
+                "0000  00 00 80 3f│00 00 00 40│00 00 00 bf│00 00 c0 7f│00 00 40 40│00 00 80 bf"
+                "                          1 · 2 · -0.5 · nan · 3 · -1",
+            ),
+        ),
+        (
+            80,
+            (
+                "0000  00 00 80 3f│00 00 00 40│00 00 00 bf│00 00 c0 7f  1 · 2 · -0.5 · nan",
+                "0010  00 00 40 40│00 00 80 bf                          3 · -1",
+            ),
+        ),
+        (
+            50,
+            (
+                "0000  00 00 80 3f│00 00 00 40  1 · 2",
+                "0008  00 00 00 bf│00 00 c0 7f  -0.5 · nan",
+                "0010  00 00 40 40│00 00 80 bf  3 · -1",
+            ),
+        ),
+        (
+            34,
+            (
+                "0000  00 00 80 3f│00 00 00 40",
+                "      1           2",
+                "0008  00 00 00 bf│00 00 c0 7f",
+                "      -0.5        nan",
+                "0010  00 00 40 40│00 00 80 bf",
+                "      3           -1",
+            ),
+        ),
+    ],
+    ids=["thirty-two", "sixteen", "eight", "eight, values below"],
+)
+def test_lines_have_as_many_bytes_as_there_is_room_for(room: int, lines: tuple[str, ...]) -> None:
+    values = np.array([1.0, 2.0, -0.5, np.nan, 3.0, -1.0], np.float32)
+    page = hex_page(TensorSnapshot.from_array("w", values))
+    assert page.lines_within(room) == lines
+
+
+def test_values_that_are_wider_than_their_bytes_stand_in_a_row_under_them() -> None:
+    page = hex_page(TensorSnapshot.from_array("w", np.array([-100, 7, -128], np.int8)))
+    assert page.lines_within(30) == ("0000  9c│07│80", "      -100 · 7 · -128")
 
 
 def test_bytes_come_page_by_page() -> None:
@@ -126,7 +176,7 @@ def test_bytes_come_page_by_page() -> None:
     while start is not None:
         page = hex_page(snapshot, start)
         assert page.start == start
-        held += "".join(line[10:58].replace("│", " ") for line in page.lines)
+        held += "".join(line[6:53].replace("│", " ") for line in page.lines)
         start = page.after
     assert bytes.fromhex(held) == values.astype("<i2").tobytes()
     assert hex_page(snapshot, 1024).before == 0

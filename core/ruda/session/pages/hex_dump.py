@@ -1,4 +1,4 @@
-"""The bytes of a tensor in lines of sixteen, with a mark between elements and their values."""
+"""The bytes of a tensor in lines as wide as there is room for, with marks between elements."""
 
 from __future__ import annotations
 
@@ -13,33 +13,81 @@ from ruda.session.wording import count_text, number_text
 
 if TYPE_CHECKING:
     from ruda.store import TensorSnapshot
+    from ruda.tensor import DType
 
 LINE = 16
-LINES = 64
+"""Bytes of a line where nobody says how much room there is; pages begin at a multiple of it."""
+WIDTHS = (32, 16, 8)
+"""Bytes that a line may have."""
+PAGE = 1024
+"""Bytes of a page."""
 PIECE = 1 << 20
+BETWEEN = " · "
 
 
 @dataclass(frozen=True, slots=True)
 class HexPage:
-    """Lines of bytes from ``start`` on."""
+    """Bytes from ``start`` on."""
 
     start: int
     """Number of the first byte in the tensor; whole pages."""
     total: int
     """Bytes of the tensor."""
-    lines: tuple[str, ...]
-    """``000010  00 00 80 3f│00 00 00 40  1 · 2``: place, bytes, values where there are any."""
+    data: bytes
+    dtype: DType
     caption: str
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Lines of sixteen bytes."""
+        return tuple(_beside(head, values) for head, values in self._parts(LINE))
+
+    def lines_within(self, room: int) -> tuple[str, ...]:
+        """Lines of at most ``room`` letters: as many bytes in each as fit with their values.
+
+        ``0010  00 00 80 3f│00 00 00 40  1 · 2``: place, bytes, values where there are any. Where
+        not even eight bytes fit with theirs, the values stand under the bytes.
+        """
+        for width in WIDTHS:
+            made = [_beside(head, values) for head, values in self._parts(width)]
+            if max(map(len, made), default=0) <= room:
+                return tuple(made)
+        under = " " * (self._digits + 2)
+        lines: list[str] = []
+        parts = self._parts(WIDTHS[-1])
+        letters = 3 * self.dtype.carrier.itemsize  # that the bytes of an element take
+        fits = all(len(value) < letters for _, values in parts for value in values)
+        for head, values in parts:
+            lines.append(head.rstrip())
+            if values and fits:
+                lines.append(under + "".join(value.ljust(letters) for value in values).rstrip())
+            elif values:
+                lines.append(under + BETWEEN.join(values))
+        return tuple(lines)
+
+    @property
+    def _digits(self) -> int:
+        return max(4, len(f"{self.total:x}"))
+
+    def _parts(self, width: int) -> list[tuple[str, tuple[str, ...]]]:
+        """Place and bytes of every line, and the values of its elements."""
+        size = self.dtype.carrier.itemsize
+        parts: list[tuple[str, tuple[str, ...]]] = []
+        for at in range(0, len(self.data), width):
+            held = self.data[at : at + width]
+            place = f"{self.start + at:0{self._digits}x}"
+            parts.append((f"{place}  {_spelled(held, width, size)}", _values(self.dtype, held)))
+        return parts
 
     @property
     def before(self) -> int:
         """Start of the page before this one."""
-        return max(0, self.start - LINE * LINES)
+        return max(0, self.start - PAGE)
 
     @property
     def after(self) -> int | None:
         """Start of the page after this one; None at the end."""
-        found = self.start + LINE * LINES
+        found = self.start + PAGE
         return found if found < self.total else None
 
 
@@ -51,19 +99,15 @@ def hex_page(snapshot: TensorSnapshot, start: int = 0, *, monitor: Monitor = SIL
     """
     total = snapshot.nbytes
     begin = max(0, min(start, total - 1)) // LINE * LINE
-    held = _bytes(snapshot, begin, LINE * LINES, monitor)
-    size = snapshot.dtype.carrier.itemsize
-    lines = tuple(
-        _line(snapshot, begin + at, held[at : at + LINE], size) for at in range(0, len(held), LINE)
-    )
+    held = _bytes(snapshot, begin, PAGE, monitor)
     caption = tr(
         "Bytes {start} to {end} of {total}, {size} an element",
         start=count_text(begin),
         end=count_text(begin + len(held)),
         total=count_text(total),
-        size=size,
+        size=snapshot.dtype.carrier.itemsize,
     )
-    return HexPage(begin, total, lines, caption)
+    return HexPage(begin, total, held, snapshot.dtype, caption)
 
 
 def _bytes(snapshot: TensorSnapshot, start: int, count: int, monitor: Monitor) -> bytes:
@@ -81,21 +125,25 @@ def _bytes(snapshot: TensorSnapshot, start: int, count: int, monitor: Monitor) -
     return bytes(held)
 
 
-def _line(snapshot: TensorSnapshot, place: int, held: bytes, size: int) -> str:
+def _spelled(held: bytes, width: int, size: int) -> str:
+    """The bytes of a line, with marks between elements, padded to a whole line."""
     parts = []
     for at, byte in enumerate(held):
-        ends = (at + 1) % size == 0 if size <= LINE else False
+        ends = (at + 1) % size == 0 if size <= width else False
         mark = "│" if ends and at + 1 < len(held) else " "
         parts.append(f"{byte:02x}{mark}")
-    text = "".join(parts).ljust(3 * LINE)
-    return f"{place:08x}  {text} {_values(snapshot, held, size)}".rstrip()
+    return "".join(parts).ljust(3 * width)[:-1]
 
 
-def _values(snapshot: TensorSnapshot, held: bytes, size: int) -> str:
-    """The elements of a line; nothing for those that are packed or have no plain number."""
-    if not snapshot.dtype.is_ordered or size > LINE or len(held) % size:
-        return ""
-    array = np.frombuffer(held, snapshot.dtype.carrier.newbyteorder("<"))
+def _beside(head: str, values: tuple[str, ...]) -> str:
+    return f"{head}  {BETWEEN.join(values)}".rstrip()
+
+
+def _values(dtype: DType, held: bytes) -> tuple[str, ...]:
+    """The elements of a line; none of those that are packed or have no plain number."""
+    if not dtype.is_ordered or len(held) % dtype.carrier.itemsize:
+        return ()
+    array = np.frombuffer(held, dtype.carrier.newbyteorder("<"))
     if array.dtype.kind in "iub":
-        return " · ".join(str(value) for value in array)
-    return " · ".join(number_text(float(value)) for value in array)
+        return tuple(str(value) for value in array)
+    return tuple(number_text(float(value)) for value in array)
