@@ -11,10 +11,6 @@ _lock = threading.Lock()
 _running = 0
 _was_on = False
 """Whether the collector ran before the first of those that are in here came."""
-MANY = 100_000
-"""New objects, or parts of one, from which on the collector is spared a look at them afterwards."""
-
-_CONTAINERS = frozenset((dict, list, set, tuple))
 
 
 @contextmanager
@@ -47,16 +43,10 @@ def _call_them_old() -> None:
     Else its first turns afterwards would look at all of it at once: for a tenth of a second at a
     dict of a million entries, whichever thread happened to make the next object. What is frozen and
     let go again is old, and both only move the ends of a list; what someone else froze stays
-    frozen. The young are looked through one by one: the collector's own count has gone down with
-    all that was let go in here.
+    frozen. Whether it was much is not asked: the collector's own count has gone down with all that
+    was let go in here, and a list of the young objects holds tuples that other threads are only
+    making, which ends those with a SystemError, or the process.
     """
-    if _is_much(gc.get_objects(0)) and not gc.get_freeze_count():
+    if not gc.get_freeze_count():
         gc.freeze()
         gc.unfreeze()
-
-
-def _is_much(young: list[object]) -> bool:
-    return len(young) >= MANY or any(
-        type(each) in _CONTAINERS and len(each) >= MANY  # type: ignore[arg-type]
-        for each in young
-    )
