@@ -14,7 +14,7 @@ from ruda.errors import FileAccessError, FileChangedError, MissingExtraError, Tr
 from ruda.store.uri import Uri
 
 TIMEOUT_SECONDS = 30.0
-_RANGE = re.compile("bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
+_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", re.ASCII)
 _EMPTY = re.compile(r"bytes \*/0")
 _WHOLE, _PART, _UNSATISFIABLE = 200, 206, 416
 

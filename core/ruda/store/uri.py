@@ -8,24 +8,27 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from ruda.errors import FileAccessError, SaveError
+from ruda.store._windows import is_windows
 
 _SCHEME = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]+)://", re.IGNORECASE)
 _WEB = ("http", "https")
+_LOGIN = re.compile(r"(?P<scheme>(?:ftps?|sftp|ssh|smb|webdavs?|webhdfs)://)[^/]*@", re.IGNORECASE)
+"""An address with a user and maybe a password; elsewhere an ``@`` means something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Uri:
     """An address such as ``https://host/model.safetensors`` or ``s3://bucket/model.pt``.
 
-    ``text`` is the address as it was given. ``str()`` leaves out what may be secret in one of the
-    web: the user, the password and the query.
+    ``text`` is the address as it was given. ``str()`` leaves out what may be secret: the user and
+    the password, and the query of one of the web.
     """
 
     text: str
 
     def __str__(self) -> str:
         if not self.is_web:
-            return self.text
+            return _LOGIN.sub(r"\g<scheme>", self.text, count=1)
         parts = urlsplit(self.text)
         return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
@@ -88,24 +91,32 @@ def place_of(words: Path | Uri | str) -> Place:
     """The path or the address that is meant: ``file://`` and ``C://`` are paths.
 
     A scheme has at least two letters, so a drive letter of Windows is none. Raises
-    FileAccessError for an address that cannot be taken apart.
+    FileAccessError for an address that cannot be taken apart, and for no path at all.
     """
     if not isinstance(words, str):
         return words
     found = _SCHEME.match(words)
     if found is None:
-        return Path(words)
+        return _named(words)
     if found["scheme"].lower() == "file":
         from urllib.request import url2pathname  # brings a whole client for the web
 
         parts = urlsplit(words)
         host = "" if parts.netloc in ("", "localhost") else f"//{parts.netloc}"
-        return Path(url2pathname(host + parts.path))
+        if not is_windows():  # names are bytes there, of no encoding
+            return _named(unquote(host + parts.path, errors="surrogateescape"))
+        return _named(url2pathname(host + parts.path))
     try:
         urlsplit(words)
     except ValueError as error:
         raise FileAccessError(f"{words} is no address: {error}") from error
     return Uri(words)
+
+
+def _named(text: str) -> Path:
+    if not text:  # the current folder, to Python: a variable of a script was empty
+        raise FileAccessError("the path is empty; name a file or a folder")
+    return Path(text)
 
 
 def target_of(words: Path | Uri | str) -> Path:

@@ -3,6 +3,7 @@
 import contextlib
 import http.server
 import json
+import os
 import re
 import sys
 import threading
@@ -68,6 +69,8 @@ def test_a_scheme_makes_an_address(words, expected):
 PARTS = [
     pytest.param("https://u:p@h/d/m%20x.pt?k=s", "https://h/d/m%20x.pt", "m x.pt", id="web"),
     pytest.param("s3://b/d/m.tar.pt", "s3://b/d/m.tar.pt", "m.tar.pt", id="object store"),
+    pytest.param("sftp://u:p@w@h/d/m.pt", "sftp://h/d/m.pt", "m.pt", id="login"),
+    pytest.param("hf://o/n@main/m.pt", "hf://o/n@main/m.pt", "m.pt", id="revision"),
     pytest.param("memory://m", "memory://m", "m", id="no folder"),
 ]
 
@@ -86,6 +89,19 @@ def test_a_file_beside_another_keeps_the_query():
 def test_an_address_that_is_none_is_refused():
     with pytest.raises(FileAccessError, match=r"https://\[::1 is no address: Invalid IPv6"):
         open_store("https://[::1")
+
+
+@pytest.mark.parametrize("words", ["", "file://", "file://localhost"])
+def test_no_path_is_not_the_current_folder(tmp_path, monkeypatch, words):
+    (tmp_path / "m.safetensors").write_bytes(safetensors_bytes(BIG))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileAccessError, match=r"^the path is empty; name a file or a folder$"):
+        open_store(words)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names are texts there")
+def test_a_file_address_names_any_bytes(tmp_path):
+    assert place_of("file:///m/%ff%C3%BC.pt") == Path(os.fsdecode(b"/m/\xff\xc3\xbc.pt"))
 
 
 # --- fsspec ------------------------------------------------------------------------------------
