@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from ruda.session import BatchChoice, BatchPage, count_text, tr
 from ruda_workbench import data_operations
 from ruda_workbench.context import Context
-from ruda_workbench.item_models.batch_grid import BatchGridModel
+from ruda_workbench.panels.batch_card import BatchCard
 from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.buttons import Switch, icon_button
 from ruda_workbench.widgets.labels import ElidedLabel, label
 from ruda_workbench.widgets.number_field import NumberField
-from ruda_workbench.widgets.tile_grid import TileGrid
 
 MOST_PER_BATCH = 1024
 MOST_SEED = 2**31 - 1
@@ -123,19 +122,10 @@ class BatchPanel(QWidget):
         column.setSpacing(Space.M)
         self.pager = Pager(context)
         column.addWidget(self.pager)
-        card = QFrame()
-        card.setProperty("surface", "card")
-        inner = QVBoxLayout(card)
-        inner.setContentsMargins(Space.S, Space.S, Space.XS, Space.S)
-        self.model = BatchGridModel()
-        self.model.setParent(self)
-        self.grid = TileGrid("data.grid", tr("Items of the batch"))
-        self.grid.setModel(self.model)
-        inner.addWidget(self.grid)
-        column.addWidget(card, 1)
-        self.grid.batch_asked.connect(self._step)
-        self.grid.end_asked.connect(self._end)
-        self.grid.tile_shown.connect(self._shown)
+        self._card = BatchCard(context, "data.grid", tr("Items of the batch"))
+        self.model, self.grid = self._card.model, self._card.grid
+        self._card.item_shown.connect(self.item_shown)
+        column.addWidget(self._card, 1)
 
     def show_choice(self, batch: BatchChoice, batches: int) -> None:
         """Show which batch is looked at."""
@@ -145,22 +135,10 @@ class BatchPanel(QWidget):
         """Draw a batch, or why there is none."""
         nothing = tr("The dataset has no items.") if page is not None else ""
         self.grid.empty_text = problem or nothing
-        self.model.show_page(page)
         self.pager.show_span("" if page is None else page.span)
-        if page is not None and page.tiles and not self.grid.currentIndex().isValid():
-            self.grid.select_row(0)
+        self._card.show_page(page)
 
     def forget(self) -> None:
         """Show nothing: the dataset was changed or closed."""
         self.grid.empty_text = ""
         self.model.forget()
-
-    def _step(self, by: int) -> None:
-        data_operations.step_batch(self._context, by)
-
-    def _end(self, last: bool) -> None:
-        data_operations.go_to_batch(self._context, -1 if last else 0)
-
-    def _shown(self, row: int) -> None:
-        tile = self.model.tile(row)
-        self.item_shown.emit(-1 if tile is None else tile.index)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from ruda.session import DatasetPage, tr
 from ruda_workbench.theme import text_font
-from ruda_workbench.tokens import Space, Type
+from ruda_workbench.tokens import Type
 from ruda_workbench.widgets.buttons import Picker, push_button
+from ruda_workbench.widgets.head import Head, fact_line
 from ruda_workbench.widgets.labels import ElidedLabel
 
 
-class DataHead(QWidget):
+class DataHead(Head):
     """Draws a ``DatasetPage``."""
 
     split_picked = Signal(str)
@@ -21,13 +21,6 @@ class DataHead(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        outer = QHBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(Space.S)
-        column = QVBoxLayout()
-        column.setSpacing(0)
-        sentence = QHBoxLayout()
-        sentence.setSpacing(6)
         self._title = ElidedLabel(font=text_font(Type.TITLE, bold=True))
         self._title.setObjectName("data.title")
         self._title.setMinimumHeight(24)
@@ -35,21 +28,12 @@ class DataHead(QWidget):
         self._count.setObjectName("data.count")
         self.split = Picker("data.split", tr("Part of the dataset"), quiet=True)
         self.split.picked.connect(self.split_picked)
-        for widget in (self._title, self._count, self.split):
-            sentence.addWidget(widget)
-        sentence.addStretch(1)
-        self._facts = ElidedLabel(ink="dim")
-        self._facts.setObjectName("data.facts")
-        self._facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        column.addLayout(sentence)
-        column.addWidget(self._facts)
-        outer.addLayout(column, 1)
+        self._facts = fact_line("data.facts")
         another = push_button(tr("Open another…"), "data.open-another")
         run = push_button(tr("Run a model on it"), "data.run", primary=True)
         another.clicked.connect(self.open_asked)
         run.clicked.connect(self.run_asked)
-        outer.addWidget(another)
-        outer.addWidget(run)
+        self.lay_out((self._title, self._count, self.split), self._facts, (another, run))
 
     @property
     def title(self) -> str:

@@ -6,16 +6,14 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from ruda.session import BatchPage, RunPage, tr
-from ruda_workbench import data_operations
 from ruda_workbench.context import Context
-from ruda_workbench.item_models.batch_grid import BatchGridModel
+from ruda_workbench.panels.batch_card import BatchCard
 from ruda_workbench.panels.run_figure import FigureCard
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.buttons import push_button
 from ruda_workbench.widgets.column_bars import ColumnBar, ColumnBars
 from ruda_workbench.widgets.labels import ElidedLabel
-from ruda_workbench.widgets.tile_grid import TileGrid
 
 
 class LayerStrip(QFrame):
@@ -71,21 +69,12 @@ class RunBatchPanel(QWidget):
         column.setSpacing(Space.M)
         self.figure = FigureCard("run.batch")
         column.addWidget(self.figure)
-        card = QFrame()
-        card.setProperty("surface", "card")
-        inner = QVBoxLayout(card)
-        inner.setContentsMargins(Space.S, Space.S, Space.XS, Space.S)
-        self.model = BatchGridModel()
-        self.model.setParent(self)
-        self.grid = TileGrid("run.grid", tr("Items and predictions"), lines=2)
-        self.grid.setModel(self.model)
-        inner.addWidget(self.grid)
-        column.addWidget(card, 1)
+        self._card = BatchCard(context, "run.grid", tr("Items and predictions"), lines=2)
+        self.model, self.grid = self._card.model, self._card.grid
+        self._card.item_shown.connect(self.item_shown)
+        column.addWidget(self._card, 1)
         self.strip = LayerStrip()
         column.addWidget(self.strip)
-        self.grid.batch_asked.connect(self._step)
-        self.grid.end_asked.connect(self._end)
-        self.grid.tile_shown.connect(self._shown)
 
     def show_page(self, page: RunPage, batch: BatchPage | None, *, running: bool) -> None:
         """Draw the batch with what is known of it."""
@@ -96,21 +85,8 @@ class RunBatchPanel(QWidget):
         else:
             self.figure.show_words(tr("Not run yet"), tr("Ctrl+R runs the model on this batch"))
         self.strip.show_page(page)
-        self.model.show_page(batch)
-        if batch is not None and batch.tiles and not self.grid.currentIndex().isValid():
-            self.grid.select_row(0)
+        self._card.show_page(batch)
 
     def current_item(self) -> int:
         """Index of the item that is chosen; -1 for none."""
-        tile = self.model.tile(self.grid.currentIndex().row())
-        return -1 if tile is None else tile.index
-
-    def _step(self, by: int) -> None:
-        data_operations.step_batch(self._context, by)
-
-    def _end(self, last: bool) -> None:
-        data_operations.go_to_batch(self._context, -1 if last else 0)
-
-    def _shown(self, row: int) -> None:
-        tile = self.model.tile(row)
-        self.item_shown.emit(-1 if tile is None else tile.index)
+        return self._card.current_item()

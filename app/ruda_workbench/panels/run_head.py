@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from ruda.session import RunSetup, tr
 from ruda_workbench.theme import text_font
-from ruda_workbench.tokens import Space, Type
+from ruda_workbench.tokens import Type
 from ruda_workbench.widgets.buttons import Picker, push_button
+from ruda_workbench.widgets.head import Head, fact_line
 from ruda_workbench.widgets.labels import ElidedLabel
 
 
-class RunHead(QWidget):
+class RunHead(Head):
     """Draws a ``RunSetup``; the model is picked in the sentence itself."""
 
     model_picked = Signal(str)
@@ -23,13 +23,6 @@ class RunHead(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._running = False
-        outer = QHBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(Space.S)
-        column = QVBoxLayout()
-        column.setSpacing(0)
-        sentence = QHBoxLayout()
-        sentence.setSpacing(6)
         font = text_font(Type.TITLE, bold=True)
         self._weights = ElidedLabel(font=font)
         self._weights.setObjectName("run.weights")
@@ -38,20 +31,11 @@ class RunHead(QWidget):
         self.model = Picker("run.model", tr("Model"), quiet=True)
         self.model.setFont(font)
         self.model.picked.connect(self.model_picked)
-        for widget in (self._weights, self._word, self.model):
-            sentence.addWidget(widget)
-        sentence.addStretch(1)
-        self._facts = ElidedLabel(ink="dim")
-        self._facts.setObjectName("run.facts")
-        self._facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        column.addLayout(sentence)
-        column.addWidget(self._facts)
-        outer.addLayout(column, 1)
+        self._facts = fact_line("run.facts")
         self.whole = push_button(tr("Run the whole dataset"), "run.whole")
         self.run = push_button(tr("Run the batch"), "run.run", primary=True)
         self.run.setToolTip(tr("Run the model on the batch  Ctrl+R"))
-        outer.addWidget(self.whole)
-        outer.addWidget(self.run)
+        self.lay_out((self._weights, self._word, self.model), self._facts, (self.whole, self.run))
         self.whole.clicked.connect(self._whole)
         self.run.clicked.connect(self.batch_asked)
 

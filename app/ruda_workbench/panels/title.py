@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout
 
 from ruda.session import later, tr
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Space, Type
 from ruda_workbench.widgets.buttons import Picker, push_button
+from ruda_workbench.widgets.head import Head, fact_line
 from ruda_workbench.widgets.labels import ElidedLabel, label, set_role
 
 FILE_TARGET = "\0file"
@@ -18,7 +19,7 @@ NARROW = 620
 WHOLE = later("the whole file")
 
 
-class TitleRow(QWidget):
+class TitleRow(Head):
     """Names the document and its target; the target is picked in the sentence itself."""
 
     target_picked = Signal(str)
@@ -29,13 +30,6 @@ class TitleRow(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        outer = QHBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(Space.S)
-        column = QVBoxLayout()
-        column.setSpacing(0)
-        sentence = QHBoxLayout()
-        sentence.setSpacing(6)
         font = text_font(Type.TITLE, bold=True)
         self._name = ElidedLabel(font=font)
         self._name.setObjectName("title.name")
@@ -43,17 +37,10 @@ class TitleRow(QWidget):
         self.target = Picker("title.target", tr("Target model"), quiet=True)
         self.target.setFont(font)
         self.target.picked.connect(self.target_picked)
-        sentence.addWidget(self._name)
-        sentence.addWidget(self._onto)
-        sentence.addWidget(self.target)
-        sentence.addStretch(1)
-        column.addLayout(sentence)
-        column.addLayout(self._fact_row())
-        outer.addLayout(column, 1)
         self._command = push_button(tr("Copy command"), "title.command")
         self._save = push_button(tr("Save converted…"), "title.save", primary=True)
-        outer.addWidget(self._command)
-        outer.addWidget(self._save)
+        words = (self._name, self._onto, self.target)
+        self.lay_out(words, self._fact_row(), (self._command, self._save))
         self._command.clicked.connect(self.command_asked)
         self._save.clicked.connect(self.save_asked)
 
@@ -78,9 +65,7 @@ class TitleRow(QWidget):
             tr("Take one part of the checkpoint: its keys lose the name of the part")
         )
         self.part.picked.connect(self.part_picked)
-        self._facts = ElidedLabel(ink="dim")
-        self._facts.setObjectName("title.facts")
-        self._facts.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._facts = fact_line("title.facts")
         row.addWidget(self._tensors)
         row.addWidget(self.part)
         row.addWidget(self._facts, 1)
