@@ -213,11 +213,7 @@ class LoadDiffPanel(QWidget):
 
     def _show(self, page: DiffPage) -> None:
         problem = page.problem
-        self.filter.show_problem(
-            None
-            if problem is None
-            else tr("Not a regular expression: {message}", message=problem.message)
-        )
+        self.filter.show_problem(problem)
         if problem is not None and self.model.page is not None:
             return
         kept = self.model.line(self.table.currentIndex().row())

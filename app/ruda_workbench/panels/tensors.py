@@ -141,16 +141,7 @@ class TensorsPanel(QWidget):
     def _show(self, page: TensorPage) -> None:
         kept = self._wanted_key or self._current_key()
         problem = page.problem
-        self.filter.show_problem(
-            None
-            if problem is None
-            else tr("Not a regular expression: {message}", message=problem.message)
-            + (
-                ""
-                if problem.position is None
-                else tr(" at position {position}", position=problem.position)
-            )
-        )
+        self.filter.show_problem(problem)
         if problem is not None and self.model.page is not None:
             return  # the last valid result stays
         self.table.empty_text = (

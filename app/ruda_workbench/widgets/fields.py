@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton
 
-from ruda.session import tr
+from ruda.session import QueryProblem, tr
 from ruda_workbench.theme import mono_font, text_font
 from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.labels import set_role
@@ -59,11 +59,16 @@ class FilterField(QLineEdit):
         made.toggled.connect(self._ask)
         return made
 
-    def show_problem(self, sentence: str | None) -> None:
-        """Outline the field and explain, or take that back."""
+    def show_problem(self, problem: QueryProblem | None) -> None:
+        """Outline the field and say what is wrong and where, or take that back."""
+        sentence = ""
+        if problem is not None:
+            sentence = tr("Not a regular expression: {message}", message=problem.message)
+            if problem.position is not None:
+                sentence += tr(" at position {position}", position=problem.position)
         set_role(self, "invalid", bool(sentence))
-        self.setToolTip(sentence or "")
-        self.setAccessibleDescription(sentence or "")
+        self.setToolTip(sentence)
+        self.setAccessibleDescription(sentence)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Escape empties the field."""
