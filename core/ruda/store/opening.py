@@ -23,6 +23,7 @@ from ruda.store.bytefile import ByteFile
 from ruda.store.format import HEAD_BYTES, ModelFormat
 from ruda.store.formats.sharded import (
     INDEX_SUFFIX,
+    UnlistedShardError,
     index_of,
     open_named,
     open_sharded,
@@ -136,12 +137,24 @@ def _open_place(place: Place, top_level_key: str | None, monitor: Monitor) -> Te
             return open_distributed(metadata, monitor=monitor)
     if isinstance(place, Path) and place.is_dir():
         place = weights_in(place)
+    notes: tuple[str, ...] = ()
     listed = index_of(place)
     if listed is not None:
-        return with_noted_aliases(open_sharded(listed, open_file, monitor=monitor))
+        shard = None if listed == place else place.name
+        try:
+            found = open_sharded(listed, open_file, shard=shard, monitor=monitor)
+            return with_noted_aliases(found)
+        except UnlistedShardError as error:
+            notes = (error.reason,)  # of an earlier save of this name, say
+    found = _open_unlisted(place, top_level_key, monitor)
+    return with_noted_aliases(replace(found, notes=(*notes, *found.notes)))
+
+
+def _open_unlisted(place: Place, top_level_key: str | None, monitor: Monitor) -> TensorIndex:
+    """One file, or all that its name says there are, where no index lists it."""
     if isinstance(place, Path) and top_level_key is None and len(parts_of(place)) > 1:
-        return with_noted_aliases(open_named(place, open_file, monitor=monitor))
-    return with_noted_aliases(open_file(place, top_level_key=top_level_key, monitor=monitor))
+        return open_named(place, open_file, monitor=monitor)
+    return open_file(place, top_level_key=top_level_key, monitor=monitor)
 
 
 def _may_be_folder(place: Uri) -> bool:

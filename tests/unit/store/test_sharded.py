@@ -74,6 +74,20 @@ def test_two_shards_with_one_key_and_no_index_are_refused(folder):
         open_store(folder / FIRST)
 
 
+@pytest.mark.parametrize("whole", [False, True], ids=["alone", "with the others"])
+def test_a_shard_of_an_earlier_set_is_not_the_set_that_is_there_now(folder, whole):
+    """A save with other shards leaves the old ones where they are."""
+    old = [f"model-{n:05}-of-00003.safetensors" for n in (1, 2, 3)]
+    for n, name in enumerate(old if whole else old[:1]):
+        (folder / name).write_bytes(safetensors_bytes({f"a{n or ''}": A + 9}))
+    with open_store(folder / old[0]) as index:
+        assert list(index) == (["a", "a1", "a2"] if whole else ["a"])
+        np.testing.assert_array_equal(index["a"].read(), A + 9)
+        assert index.notes[0] == f"is not of the set that {INDEX} beside it lists"
+    with open_store(folder) as index:
+        np.testing.assert_array_equal(index["a"].read(), A)
+
+
 def test_two_shards_with_one_key_that_the_index_forgot_are_refused(folder):
     raw = safetensors_bytes({"b": A, "c": A})
     (folder / FIRST).write_bytes(safetensors_bytes({"a": A, "c": A}))

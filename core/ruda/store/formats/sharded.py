@@ -42,6 +42,10 @@ _OTHERS = (".gguf", ".h5", ".keras", ".onnx", ".npz")
 Opener = Callable[[Place], TensorIndex]
 
 
+class UnlistedShardError(HeaderError):
+    """Raised for a file whose name is that of a shard, and that the index beside it leaves out."""
+
+
 def index_of(path: Place) -> Place | None:
     """The index file that a path stands for: itself, or the one beside a shard; else None."""
     if path.name.endswith(INDEX_SUFFIX):
@@ -164,16 +168,18 @@ def _set_facts(opened: list[TensorIndex]) -> tuple[dict[str, str], tuple[str, ..
     return _shared_metadata(opened), (found, *(note for each in opened for note in each.notes))
 
 
-def open_sharded(index: Place, opener: Opener, *, monitor: Monitor = SILENT) -> TensorIndex:
+def open_sharded(
+    index: Place, opener: Opener, *, shard: str | None = None, monitor: Monitor = SILENT
+) -> TensorIndex:
     """All shards of an index file as one index, in the order of shards and of data in them.
 
     ``opener`` opens one shard. ``extra`` has ``index_metadata``; ``shards`` their paths.
     Raises HeaderError for an index that is wrong, FileAccessError for a shard that is not there,
-    and while another process is replacing the set.
+    and while another process is replacing the set; UnlistedShardError if ``shard`` is none of it.
     """
     if not isinstance(index, Path):
-        return _open_sharded(index, opener, monitor)
-    return _steady(index, lambda: _open_sharded(index, opener, monitor))
+        return _open_sharded(index, opener, shard, monitor)
+    return _steady(index, lambda: _open_sharded(index, opener, shard, monitor))
 
 
 def _steady(path: Path, attempt: Callable[[], TensorIndex]) -> TensorIndex:
@@ -211,11 +217,15 @@ def _may_belong(name: str) -> bool:
     return name.endswith((INDEX_SUFFIX, *_WEIGHTS, *_OTHERS)) or JOURNAL.fullmatch(name) is not None
 
 
-def _open_sharded(index: Place, opener: Opener, monitor: Monitor) -> TensorIndex:
+def _open_sharded(
+    index: Place, opener: Opener, wanted: str | None, monitor: Monitor
+) -> TensorIndex:
     elsewhere = _lying_elsewhere(index)
     beside = _of_one_state(index)
     listed, about = _read(beside, elsewhere.get(index.name, index.name))
     names = list(dict.fromkeys(listed.values()))
+    if wanted is not None and wanted not in names:
+        raise UnlistedShardError(f"is not of the set that {index.name} beside it lists")
     shards = [beside.with_name(elsewhere.get(name, name)) for name in names]
     opened: list[TensorIndex] = []
     try:
