@@ -143,8 +143,7 @@ def plan_save(
     ``model.safetensors.index.json``, unless one file holds all.
 
     Raises SaveError (stage ``plan``) only for an address, where no format can be told, or where an
-    option does not fit;
-    everything else that stands in the way is in ``problems``.
+    option does not fit; everything else that stands in the way is in ``problems``.
     """
     target = target_of(path)
     if shard_size is not None:
