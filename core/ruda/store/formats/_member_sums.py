@@ -19,22 +19,9 @@ SMALL_BYTES = 64 << 10
 _PIECE = 8 << 20
 
 
-class Tally:
-    """How much of a member was read since it was compared last, or opened."""
-
-    __slots__ = ("_read", "_size")
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._read = 0
-
-    def is_due(self, count: int) -> bool:
-        """Add a read of so many bytes; True if the member is to be compared with it."""
-        self._read += count
-        if self._size > max(SMALL_BYTES, 2 * self._read):
-            return False
-        self._read = 0  # one thread compares, the others read on
-        return True
+def is_due(size: int, read: int) -> bool:
+    """True if a member of this size is to be compared, after so much of it was read."""
+    return size <= max(SMALL_BYTES, 2 * read)
 
 
 class SummedFile(ByteFile):
@@ -49,7 +36,7 @@ class SummedFile(ByteFile):
         self.bytes_read = 0
         self._archive = archive
         self._member = member
-        self._tally = Tally(member.size)
+        self._read = 0
         self._settled = True
         self._lock = threading.Lock()
         self._map = None
@@ -103,7 +90,10 @@ class SummedFile(ByteFile):
     def _count(self, count: int) -> None:
         with self._lock:
             self.bytes_read += count
-            due = not self._settled and self._tally.is_due(count)
+            self._read += count
+            due = not self._settled and is_due(self._member.size, self._read)
+            if due:
+                self._read = 0  # one thread compares, the others read on
         if due:
             self._compare()
 

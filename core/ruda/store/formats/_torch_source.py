@@ -12,7 +12,7 @@ import numpy as np
 from ruda.store.bytefile import ByteFile
 from ruda.store.checksum import begin_crc, joined
 from ruda.store.filerange import shaped
-from ruda.store.formats._member_sums import SMALL_BYTES, Tally
+from ruda.store.formats._member_sums import SMALL_BYTES, is_due
 from ruda.store.formats._torch_refs import TensorRef, element_bytes
 from ruda.store.formats._zip import STORED, Member, ZipDirectory
 from ruda.store.snapshot import Origin
@@ -93,10 +93,8 @@ class MemberBytes:
 
     Beside a few values a header is long, so it is not read again for them.
     """
-    _tally: Tally = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        self._tally = Tally(self.member.size - self.head[0])
+    unchecked: int = field(default=0, repr=False, compare=False)
+    """Bytes that were read since it was opened, or compared last."""
 
     def stream(self, start: int, count: int, size: int) -> Iterator[memoryview]:
         """See StorageBytes. Raises ChecksumError after the last piece if the storage is damaged."""
@@ -108,7 +106,13 @@ class MemberBytes:
         """True if a read of so many bytes takes them from the file as they are."""
         if self.member.method != STORED:
             return False
-        return self.verified or not self.archive.checked or not self._tally.is_due(count)
+        if self.verified or not self.archive.checked:
+            return True
+        self.unchecked += count
+        if not is_due(self.member.size - self.head[0], self.unchecked):
+            return True
+        self.unchecked = 0  # one thread compares, the others read on
+        return False
 
     def fill(self, start: int, target: memoryview) -> None:
         """See StorageBytes. Raises ChecksumError if the storage is damaged."""
