@@ -48,8 +48,12 @@ class QtJobs(QObject):
 
     @property
     def running(self) -> tuple[Job[object], ...]:
-        """Jobs that wait or run, oldest first."""
-        return self._jobs.live
+        """Jobs that wait or run, or whose end is not told yet, oldest first.
+
+        A job that has ended is none of the session's any more a moment before its news is on the
+        way here; whoever waits for its answer has to wait for that, too.
+        """
+        return tuple(handlers.job for handlers in self._handlers.values())
 
     @property
     def past(self) -> tuple[JobNews, ...]:
@@ -84,10 +88,8 @@ class QtJobs(QObject):
 
     @Slot(object)
     def _deliver(self, news: JobNews) -> None:
+        handlers = self._handlers.pop(news.job_id, None) if news.state.is_final else None
         self.news.emit(news)
-        if not news.state.is_final:
-            return
-        handlers = self._handlers.pop(news.job_id, None)
         if handlers is None or not isValid(handlers.owner):
             return
         if news.state is JobState.DONE:

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from ruda.errors import SettingError
 from ruda.progress import Monitor, Progress
-from ruda.session import Job, JobFailure, Jobs, JobState
+from ruda.session import Job, JobFailure, JobNews, Jobs, JobState
 from ruda_workbench.qt_jobs import Latest, QtJobs
 
 pytestmark = pytest.mark.gui
@@ -156,6 +156,39 @@ def test_a_thousand_starts_and_stops_lose_and_leak_nothing(bridge: QtJobs, qtbot
     assert threading.active_count() <= threads + 2  # the two readers
     gc.collect()
     assert sum(isinstance(thing, Job) for thing in gc.get_objects()) <= 1  # `job` of this loop
+
+
+def test_a_job_runs_until_its_answer_is_handed_over(qapp: QCoreApplication, qtbot: QtBot) -> None:
+    """Its thread may be held up between the end of the work and the news of it."""
+    jobs = Jobs()
+    ended, told = threading.Event(), threading.Event()
+
+    def held_up(news: JobNews) -> None:
+        if news.state.is_final:
+            ended.set()
+            told.wait(10)
+
+    jobs.subscribe(held_up)
+    made = QtJobs(jobs)
+    heard: list[int] = []
+    job = made.start("answer", lambda _: 42, owner=made, done=heard.append)
+    assert ended.wait(10)
+    qtbot.wait(100)
+    assert jobs.live == ()
+    assert (made.running, heard) == ((job,), []), "the answer is still to come"
+    told.set()
+    qtbot.waitUntil(lambda: not made.running)
+    assert heard == [42]
+    assert made.shutdown() == ()
+    made.deleteLater()
+
+
+def test_the_news_of_an_end_finds_the_job_gone(bridge: QtJobs, qtbot: QtBot) -> None:
+    seen: list[tuple[JobState, int]] = []
+    bridge.news.connect(lambda news: seen.append((news.state, len(bridge.running))))
+    bridge.start("answer", lambda _: 42, owner=bridge, done=lambda _: None)
+    qtbot.waitUntil(lambda: bool(seen) and seen[-1][0] is JobState.DONE)
+    assert seen[-1] == (JobState.DONE, 0)
 
 
 def test_shutdown_stops_what_runs(qapp: QCoreApplication, qtbot: QtBot) -> None:

@@ -143,7 +143,7 @@ class Drawer(QFrame):
             return
         jobs = self._context.jobs
         current = self.job_model.line(self.jobs.currentIndex().row())
-        live = [job.news for job in jobs.running]
+        live = [job.news for job in jobs.running if not job.state.is_final]
         self.job_model.show_lines(job_lines(live, jobs.past))
         row = -1 if current is None else self.job_model.row_of(current.id)
         if row >= 0 and row != self.jobs.currentIndex().row():
