@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 
+from ruda._bulk import without_collections
 from ruda.errors import DTypeError, MissingExtraError, SettingError, ShapeError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.store.compare_report import CompareReport, CompareRow, Likeness
@@ -41,7 +43,8 @@ def compare(
     blocks. A value may differ by less than the tolerance, or by ``ulp`` steps; without either
     only equal ones pass (two NaNs are equal). Another dtype is a change unless ``any_dtype``.
     ``only`` takes the keys that it matches after the recipes; no value of others is read.
-    Raises SettingError for tolerances without ``values``, and what ``convert`` and reading raise.
+    Raises SettingError for tolerances without ``values``, RecipeError for a pattern of ``only``
+    that takes too long, and what ``convert`` and reading raise.
     """
     if ulp < 0:
         raise SettingError(f"a distance in steps is not negative, got {ulp}")
@@ -53,16 +56,9 @@ def compare(
     ]
     views, left_out = _within(only, views)
     task = _Task(values, tolerance, ulp, any_dtype, monitor, _work(*views) if values else 0)
-    rows = []
-    for key, snapshot in views[0].items():
-        rows.append(task.row(snapshot, views[1].get(key)))
-        if not values and not len(rows) % _REPORT_EVERY:
-            monitor.report(Progress(len(rows), len(views[0]), "tensors"))
-    rows += [
-        CompareRow(Likeness.RIGHT, right=snapshot)
-        for key, snapshot in views[1].items()
-        if key not in views[0]
-    ]
+    # Reading the values may take an hour, and headers a few seconds.
+    with nullcontext() if values else without_collections():
+        rows = _rows(task, *views)
     names = [index.path.name if index.path else index.format for index in (left, right)]
     notes = [
         f"{side}: {note}"
@@ -72,18 +68,30 @@ def compare(
     ]
     if left_out:
         notes.append(f"{left_out} keys are outside of what is compared")
-    return CompareReport(tuple(rows), names[0], names[1], values, tuple(notes))
+    return CompareReport(rows, names[0], names[1], values, tuple(notes))
+
+
+def _rows(task: _Task, left: TensorIndex, right: TensorIndex) -> tuple[CompareRow, ...]:
+    rows = []
+    for key, snapshot in left.items():
+        rows.append(task.row(snapshot, right.get(key)))
+        if not task.values and not len(rows) % _REPORT_EVERY:
+            task.monitor.report(Progress(len(rows), len(left), "tensors"))
+    only_right = (snapshot for key, snapshot in right.items() if key not in left)
+    rows += [CompareRow(Likeness.RIGHT, right=snapshot) for snapshot in only_right]
+    return tuple(rows)
 
 
 def _within(only: PathFilter | None, views: Sequence[TensorIndex]) -> tuple[list[TensorIndex], int]:
     """Both sides with the keys that are taken, and how many keys of either are not."""
     if only is None or only.takes_all:
         return list(views), 0
+    everything = views[0].keys() | views[1].keys()
+    only.guard(everything)
     taken = [
         {key: each for key, each in view.items() if only.matches(key, each.containers)}
         for view in views
     ]
-    everything = views[0].keys() | views[1].keys()
     left_out = len(everything) - len(taken[0].keys() | taken[1].keys())
     return [replace(v, snapshots=t) for v, t in zip(views, taken, strict=True)], left_out
 
@@ -106,23 +114,23 @@ class _Task:
         monitor: Monitor,
         total: int,
     ) -> None:
-        self._values = values
+        self.values = values
         self._tolerance = tolerance
         self._ulp = ulp
         self._any_dtype = any_dtype
-        self._monitor = monitor
+        self.monitor = monitor
         self._done, self._total = 0, total
 
     def row(self, left: TensorSnapshot, right: TensorSnapshot | None) -> CompareRow:
         """What one key of the left side finds on the right."""
-        self._monitor.check()
+        self.monitor.check()
         if right is None:
             return CompareRow(Likeness.LEFT, left)
         if left.shape != right.shape:
             shapes = f"shape {list(left.shape)} and {list(right.shape)}"
             return CompareRow(Likeness.CHANGED, left, right, shapes)
         dtypes = _difference_of_dtypes(left, right)
-        if not self._values:
+        if not self.values:
             changed = dtypes and not self._any_dtype
             return CompareRow(Likeness.CHANGED if changed else Likeness.SAME, left, right, dtypes)
         return self._by_values(left, right, dtypes)
@@ -165,12 +173,12 @@ class _Task:
 
     def _pairs(self, left: TensorSnapshot, right: TensorSnapshot) -> Iterator[tuple[Array, Array]]:
         for a, b in itertools.zip_longest(blocks(left), blocks(right)):
-            self._monitor.check()
+            self.monitor.check()
             if a is None or b is None or a.size != b.size:
                 raise ShapeError(f"{left.key!r}: one side gave fewer values than its header says")
             yield a, b
             self._done = min(self._done + a.size, self._total)
-            self._monitor.report(Progress(self._done, self._total, "values"))
+            self.monitor.report(Progress(self._done, self._total, "values"))
 
 
 def _difference_of_dtypes(left: TensorSnapshot, right: TensorSnapshot) -> str:

@@ -34,6 +34,8 @@ CompareSort = Literal["file", "key", "status", "max", "mean", "cosine", "changed
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 ALL_LIKENESSES = frozenset(Likeness)
 _CODES = {status: code for code, status in enumerate(Likeness)}
+_MANY_ROWS = 2000
+"""Rows behind a line from which on it is made before it is painted."""
 
 _LOOKS = {
     Likeness.SAME: StatusLook(later("Same"), "●", later("the same on both sides")),
@@ -181,9 +183,19 @@ class CompareLines(Sequence[CompareLine]):
             member = group in self.opened and len(self.groups.of(group)) > 1
             return _line((self.table.report.rows[code],), is_member=member)
         if code not in self._made:
-            rows = tuple(self.table.report.rows[i] for i in self.groups.of(-1 - code).tolist())
-            self._made[code] = _line(rows)
+            self._made[code] = self._family_line(code)
         return self._made[code]
+
+    def _family_line(self, code: int) -> CompareLine:
+        return _line(tuple(self.table.report.rows[i] for i in self.groups.of(-1 - code).tolist()))
+
+    def with_long_lines(self, monitor: Monitor) -> CompareLines:
+        """The same lines, those of very many rows made: where no window waits."""
+        for code in self.codes[self.codes < 0].tolist():
+            if len(self.groups.of(-1 - code)) > _MANY_ROWS:
+                monitor.check()
+                self._made[code] = self._family_line(code)
+        return self
 
     @property
     def has_families(self) -> bool:
@@ -256,9 +268,8 @@ def compare_page(
     """
     report = table.report
     codes = [_CODES[status] for status in statuses]
-    positions = np.flatnonzero(np.isin(table.statuses, codes))
     found, problem = find(table.keys, query, monitor=monitor)
-    positions = np.intersect1d(positions, found)
+    positions = found[np.isin(table.statuses[found], codes)]
     monitor.check()
     _ = table.places  # made here, where no window waits, and asked when the page is drawn
     return ComparePage(
@@ -270,7 +281,7 @@ def compare_page(
         is_same=report.is_same,
         counts=tuple(report.counts.items()),
         shares=_shares(table),
-        lines=_lines(table, positions, sort, descending, folded, opened),
+        lines=_lines(table, positions, sort, descending, folded, opened).with_long_lines(monitor),
         shown=len(positions),
         total=len(report.rows),
         notes=tuple(map(say, report.notes)),

@@ -13,7 +13,7 @@ from ruda.progress import SILENT, Monitor
 from ruda.session.document import Document
 from ruda.session.language import tr
 from ruda.session.pages.diff_lines import DiffLines, DiffTable, table_lines
-from ruda.session.pages.folding import Vector
+from ruda.session.pages.folding import Vector, distinct
 from ruda.session.pages.query import Query, QueryProblem, find
 from ruda.session.pages.reasons import banner_text
 from ruda.session.pages.status import is_problem, status_look
@@ -126,12 +126,13 @@ def _found(
 ) -> tuple[Vector, QueryProblem | None]:
     """Positions of the rows whose status is on and one of whose keys the query finds."""
     codes = [code for code, status in enumerate(Status) if status in statuses]
-    positions = np.flatnonzero(np.isin(table.statuses, codes))
+    is_wanted = np.isin(table.statuses, codes)
     if not query.text:
-        return positions, None
+        return np.flatnonzero(is_wanted), None
     sources, problem = find(table.sources, query, monitor=monitor)
     targets, _ = find(table.targets, query, monitor=monitor)
-    return np.intersect1d(positions, np.union1d(sources, targets)), problem
+    found = distinct(np.concatenate([sources, targets]))
+    return found[is_wanted[found]], problem
 
 
 def diff_headline(report: DiffReport) -> str:

@@ -38,6 +38,15 @@ class Groups(NamedTuple):
         return found
 
 
+def distinct(values: Vector) -> Vector:
+    """Every value once, ascending. NumPy's ``unique`` of a million lets no thread in for 0.3 s."""
+    ordered = np.sort(values)
+    is_new = np.empty(len(ordered), dtype=bool)
+    is_new[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
+    return ordered[is_new]
+
+
 def group_rows(rows: Vector, numbers: Vector) -> Groups:
     """Groups of ``rows``, in their order; ``numbers`` holds the group of every row there is."""
     own = numbers[rows]

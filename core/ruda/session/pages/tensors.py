@@ -20,7 +20,7 @@ from ruda._bulk import without_collections
 from ruda.progress import SILENT, Monitor, track
 from ruda.session.families import families_of
 from ruda.session.language import tr
-from ruda.session.pages.folding import Groups, Vector, fold_rows, group_rows
+from ruda.session.pages.folding import Groups, Vector, distinct, fold_rows, group_rows
 from ruda.session.pages.places import KeyPlaces
 from ruda.session.pages.query import Query, QueryProblem, find
 from ruda.session.wording import shape_text, shapes_text
@@ -311,7 +311,7 @@ def _family_kinds(table: TensorTable, groups: Groups) -> Groups:
     families = len(groups.counts)
     known = len(table.kinds.known)
     own = np.repeat(np.arange(families), groups.counts)
-    pairs = np.unique(own * known + table.kinds.numbers[groups.members])
+    pairs = distinct(own * known + table.kinds.numbers[groups.members])
     starts = np.searchsorted(pairs, np.arange(families + 1) * known)
     return Groups(pairs % max(known, 1), starts)
 
