@@ -9,7 +9,7 @@ from ruda.store.adapted import cast_to
 from ruda.store.castable import CASTABLE
 from ruda.store.index import TensorIndex
 from ruda.store.int8 import SUFFIX, scale_shape, with_scale
-from ruda.store.patterns import compile_pattern
+from ruda.store.patterns import compile_pattern, guard
 from ruda.store.recipe import CastScope, Recipe
 from ruda.store.scales import FLOAT8, scale_of
 from ruda.store.snapshot import TensorSnapshot
@@ -21,6 +21,7 @@ def unscaled(source: TensorIndex, recipe: Recipe) -> TensorIndex:
 
     A scale per channel is multiplied in and goes; an 8-bit float without a scale is taken as it
     is, one with a scale stays. With no such tensor, or no such cast, it is the source itself.
+    Raises RecipeError for a pattern of the policy that takes too long on these keys.
     """
     to = None if recipe.cast is None else recipe.cast.to
     if to is None or to not in CASTABLE or recipe.cast is None or recipe.cast.keep:
@@ -30,6 +31,8 @@ def unscaled(source: TensorIndex, recipe: Recipe) -> TensorIndex:
     changed: dict[str, TensorSnapshot] = {}
     gone: set[str] = set()
     decided = recipe.choices
+    for policy in recipe.policy:
+        guard(policy.pattern, source, "policy")
     rules = [compile_pattern(policy.pattern, "policy").search for policy in recipe.policy]
     for key, snapshot in source.items():
         if key in decided or any(search(key) for search in rules):

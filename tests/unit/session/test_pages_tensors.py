@@ -112,11 +112,22 @@ def test_a_broken_pattern_says_where(table):
     assert page.shown == 5
 
 
-def test_a_pattern_that_would_run_forever_is_a_problem():
-    runaway = tensor_table(TensorIndex.of([snapshot("a" * 60 + "b")], format="x"))
-    page = tensor_page(runaway, query=Query("(a+)+$", regex=True))
-    assert "takes too long" in page.problem.message
-    assert page.shown == 1
+RUNAWAY = [
+    pytest.param("(a+)+$", "a" * 60 + "b", id="in a long key"),
+    pytest.param("(a+)+$", "a" * 40 + "b", id="in a short one"),
+    pytest.param("(A+)+$", "a" * 60 + "b", id="in the other case"),
+    pytest.param(".*.*.*.*.*=.*=q", "=".join("a" * 200), id="without groups"),
+    pytest.param("(?i)(A+)+$", "a" * 60 + "b", id="with flags"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "key"), RUNAWAY)
+def test_a_pattern_that_would_run_forever_is_a_problem(pattern, key):
+    others = [snapshot(f"{'encoder.' * 9}{at}.{name}.w") for at in range(40) for name in "abc"]
+    runaway = tensor_table(TensorIndex.of([*others, snapshot(key)], format="x"))
+    page = tensor_page(runaway, query=Query(pattern, regex=True), fold=False)
+    assert page.problem.message.startswith(f"the pattern {pattern!r} takes too long on the key")
+    assert page.shown == 121
 
 
 def test_nothing_found_and_nothing_there(table):

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from ruda.errors import RecipeError
-from ruda.store import KeyRemapper, PathFilter
+from ruda.store import (
+    CastPolicy,
+    DTypePolicy,
+    KeyRemapper,
+    PathFilter,
+    Recipe,
+    TensorIndex,
+    TensorSnapshot,
+    compare,
+    convert,
+    diff,
+)
+from ruda.tensor import DType
 
 KEYS = [
     "model.layers.12.self_attn.q_proj.weight",
@@ -47,6 +61,37 @@ def test_it_is_refused_with_its_name(pattern: str) -> None:
         PathFilter.of(pattern).guard(KEYS)
     # Far above what it takes: a pattern that runs away does not come back at all.
     assert time.thread_time() - before < 30
+
+
+def only(index: TensorIndex, pattern: str) -> object:
+    return compare(index, index, only=PathFilter.of(pattern))
+
+
+def policy(index: TensorIndex, pattern: str) -> object:
+    """A cast looks for scales by the keys of the file, before any other step."""
+    rule = DTypePolicy.parse(f"{pattern}=bf16")
+    return convert(index, recipe=Recipe(policy=(rule,), cast=CastPolicy.every(DType.F16)))
+
+
+def filtered(index: TensorIndex, pattern: str) -> object:
+    return convert(index, recipe=Recipe(select=PathFilter.of(pattern)))
+
+
+def kept(index: TensorIndex, pattern: str) -> object:
+    return convert(index, recipe=Recipe(remap=KeyRemapper((), True, pattern)))
+
+
+def laid(index: TensorIndex, pattern: str) -> object:
+    return diff(index, index, recipe=Recipe().with_rule(pattern, "z"))
+
+
+@pytest.mark.parametrize("use", [only, policy, filtered, kept, laid])
+def test_it_is_refused_wherever_it_stands(use: Callable[[TensorIndex, str], object]) -> None:
+    index = TensorIndex.of(
+        [TensorSnapshot.from_array("a" * 60 + "b.w", np.zeros(2, "<f4"))], format="test"
+    )
+    with pytest.raises(RecipeError, match="takes too long"):
+        use(index, "^(a+)+$")
 
 
 FINE = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,13 +13,10 @@ from ruda.errors import RecipeError
 from ruda.progress import SILENT, Monitor
 from ruda.session.pages.folding import Vector
 from ruda.session.sentences import say
-from ruda.store import KeyRemapper
+from ruda.store import PathFilter
 
 _BLOCK = 50_000
 """Keys that are searched between two stop points."""
-
-_TRIED = 32
-"""Keys that a risky pattern is tried on first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +67,13 @@ def _problem(keys: Sequence[str], query: Query) -> QueryProblem | None:
         re.compile(query.text)
     except re.error as error:
         return QueryProblem(say(error.msg), error.pos)
-    if "(" not in query.text or not set("*+{") & set(query.text):
-        return None
+    flags = "" if query.case or query.text.startswith("(?") else "(?i)"
     try:
-        # A remapper refuses patterns that run away; the longest keys are the ones to try.
-        KeyRemapper.of((query.text, "")).plan(heapq.nlargest(_TRIED, keys, key=len))
+        # What runs away may do so in one case of its letters only.
+        PathFilter.of(flags + query.text).guard(keys)
     except RecipeError as error:
-        return QueryProblem(say(str(error).partition(": ")[2] or str(error)), error.position)
+        shown = str(error).partition(": ")[2].replace(repr(flags + query.text), repr(query.text))
+        return QueryProblem(say(shown), error.position)
     return None
 
 
