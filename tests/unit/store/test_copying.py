@@ -162,7 +162,7 @@ def test_a_source_that_is_cut_short_meanwhile_is_an_error(source, tmp_path, kept
     target.write_bytes(b"the old file")
     with open_store(source) as index:
         os.truncate(source, kept)
-        refused = r"the file ends here, but had \d+ more|was written to since it was opened"
+        refused = r"the file ends here, but had \d+ more|has changed since it was opened"
         with pytest.raises((TruncatedFileError, SaveError), match=refused):
             save(index, target, overwrite=True)
     assert target.read_bytes() == b"the old file"
