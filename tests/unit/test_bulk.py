@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from ruda import _bulk
 from ruda._bulk import without_collections
 
 MANY = 100_000
@@ -50,16 +51,34 @@ def test_it_comes_back_with_the_last_of_two_threads(collecting: bool) -> None:
     assert gc.isenabled() is collecting
 
 
-@pytest.mark.parametrize("count", [10, MANY + 10], ids=["few", "many"])
-def test_what_was_made_is_old_afterwards(count: int) -> None:
+@pytest.fixture
+def long_work(monkeypatch):
+    """Any work counts as long."""
+    monkeypatch.setattr(_bulk, "LONG", 0.0)
+
+
+@pytest.mark.usefixtures("long_work")
+def test_what_long_work_made_is_old_afterwards() -> None:
     gc.collect()
     with without_collections():
-        made = [[] for _ in range(count)]
+        made = [[] for _ in range(10)]
     old = {id(each) for each in gc.get_objects(2)}
-    assert all(id(each) in old for each in made[:5])
+    assert all(id(each) in old for each in made)
     assert (gc.isenabled(), gc.get_freeze_count()) == (True, 0)
 
 
+def test_a_loop_over_small_files_leaves_the_collector_its_turns(monkeypatch) -> None:
+    monkeypatch.setattr(_bulk, "LONG", 10.0)
+    before = gc.get_stats()[0]["collections"]
+    kept: list[list[object]] = []
+    for _ in range(100):
+        with without_collections():
+            kept += [[] for _ in range(5)]
+        kept += [[] for _ in range(50)]
+    assert gc.get_stats()[0]["collections"] > before
+
+
+@pytest.mark.usefixtures("long_work")
 def test_what_was_let_go_meanwhile_does_not_hide_what_was_made() -> None:
     before = [[] for _ in range(MANY)]
     gc.collect()
@@ -70,6 +89,7 @@ def test_what_was_let_go_meanwhile_does_not_hide_what_was_made() -> None:
     assert all(id(each) in old for each in made[:5])
 
 
+@pytest.mark.usefixtures("long_work")
 def test_a_container_of_many_is_old_afterwards() -> None:
     gc.collect()
     with without_collections():
@@ -77,6 +97,7 @@ def test_a_container_of_many_is_old_afterwards() -> None:
     assert any(each is made for each in gc.get_objects(2))
 
 
+@pytest.mark.usefixtures("long_work")
 def test_what_someone_froze_stays_frozen() -> None:
     gc.freeze()
     try:
@@ -89,6 +110,7 @@ def test_what_someone_froze_stays_frozen() -> None:
         gc.unfreeze()
 
 
+@pytest.mark.usefixtures("long_work")
 def test_tuples_that_another_thread_is_making_are_left_alone() -> None:
     """A list of all young objects would hold them, and CPython cannot finish a tuple then."""
     switching = sys.getswitchinterval()
