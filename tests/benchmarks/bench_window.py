@@ -259,8 +259,9 @@ class _Steps:
         self._worst, self._since = 0.0, time.thread_time()
         dispatcher = QAbstractEventDispatcher.instance()
         assert dispatcher is not None
-        dispatcher.awake.connect(self._awake, Qt.ConnectionType.DirectConnection)
-        dispatcher.aboutToBlock.connect(self._rest, Qt.ConnectionType.DirectConnection)
+        # One dispatcher works before "about to block", another between it and "awake".
+        dispatcher.awake.connect(self._turn, Qt.ConnectionType.DirectConnection)
+        dispatcher.aboutToBlock.connect(self._turn, Qt.ConnectionType.DirectConnection)
 
     def run(
         self,
@@ -294,11 +295,9 @@ class _Steps:
             bare()
             self.rows[name]["bare"] = time.perf_counter() - before
 
-    def _awake(self) -> None:
-        self._since = time.thread_time()
-
-    def _rest(self) -> None:
-        self._worst = max(self._worst, time.thread_time() - self._since)
+    def _turn(self) -> None:
+        now = time.thread_time()
+        self._worst, self._since = max(self._worst, now - self._since), now
 
 
 _CHILDREN: dict[str, Callable[[Path], dict[str, Any]]] = {
