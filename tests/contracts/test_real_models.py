@@ -1,5 +1,6 @@
 """Published models: what is suggested for them alone, and that their recipes load all of them."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +122,24 @@ def test_mtcnn_finds_the_faces(cases, net):
         np.testing.assert_allclose(found.numpy()[:, 2:6], reference[f"{net}_box"], atol=1e-4)
         if net == "onet":
             np.testing.assert_allclose(found.numpy()[:, 6:], reference["onet_landmarks"], atol=1e-4)
+
+
+def test_the_names_of_minilm_load_completely(cases):
+    """Its weights are not among the cases, only what they are called and how large they are."""
+    about = json.loads((cases / "models" / "index.json").read_text())["minilm_l6_v2"]
+    snapshots = [
+        TensorSnapshot.from_array(key, np.zeros(tensor["shape"], tensor["dtype"]))
+        for key, tensor in about["tensors"].items()
+    ]
+    source = TensorIndex.of(snapshots, format="safetensors")
+    model, recipe = get("minilm-l6").build(), read_recipe(RECIPES / "minilm_l6_v2.toml")
+    result = apply(source, model, recipe=recipe)
+    assert len(result.applied) == len(source) - 1 == 103
+    assert not result.missing
+    assert not result.unused
+    found = suggest(source, model).to_recipe()
+    assert found.adapt == recipe.adapt
+    assert diff(source, model, recipe=found).is_clean
 
 
 def llama2c(path: Path) -> TensorIndex:
