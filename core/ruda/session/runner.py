@@ -18,6 +18,7 @@ from ruda.errors import DatasetError, LoadError, ModelError, SettingError, Shape
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.session.datasets import BatchChoice
 from ruda.session.items import label_text, read_items, split_item
+from ruda.session.sentences import say
 from ruda.session.wording import counted, keeping_text, listed, shape_text
 from ruda.store import Status
 
@@ -81,8 +82,13 @@ class LoadedModel:
 
     @property
     def warning(self) -> str:
-        """Said above every output; empty when every parameter was filled."""
+        """What keeps arbitrary values; empty when every parameter was filled."""
         return initial_values_text(self.left)
+
+    @property
+    def caution(self) -> str:
+        """Said above every output: the warning, and what computing the weights found."""
+        return "; ".join(filter(None, (self.warning, *map(say, self.result.remarks))))
 
     @property
     def sizes(self) -> tuple[LayerSize, ...]:
@@ -272,7 +278,7 @@ def run_batch(
         outputs=outputs,
         predictions=_predictions(outputs, labels, indices, names, loaded.architecture.output),
         layers=layers,
-        warning=loaded.warning,
+        warning=loaded.caution,
         sizes=loaded.sizes,
         class_names=tuple(names),
         kind=loaded.architecture.output,
@@ -338,7 +344,7 @@ def evaluate(
         outputs=np.concatenate(outputs) if outputs else np.zeros((0, width), np.float32),
         labels=_labels(labels, width),
         class_names=tuple(names),
-        warning=loaded.warning,
+        warning=loaded.caution,
         kind=loaded.architecture.output,
     )
 

@@ -22,7 +22,7 @@ from ruda.session import (
     run_page,
 )
 from ruda.session.runner import probabilities
-from ruda.store import Recipe, open_store
+from ruda.store import Recipe, TensorIndex, TensorSnapshot, open_store
 
 RECIPE = Recipe().with_rule(r"^net\.", "").with_adapt("pytorch-to-ruda")
 
@@ -83,6 +83,21 @@ def test_one_batch_with_predictions_and_times(loaded):
     assert sum(line.share for line in page.layers) == pytest.approx(1.0)
     assert page.timing.endswith("ms each")
     assert page.headline.endswith("of 6 items on this page are right")
+
+
+def test_a_merge_that_made_nan_is_said_above_the_outputs(pytorch_file, digits_target):
+    with open_store(pytorch_file) as index:
+        whole = index["net.fc2.weight"].read()
+        parts = {"net.fc2.weight_v": whole.copy(), "net.fc2.weight_g": np.ones((10, 1), "<f4")}
+        parts["net.fc2.weight_v"][3] = 0
+        rest = [s for key, s in index.items() if key != "net.fc2.weight"]
+        made = [TensorSnapshot.from_array(key, values) for key, values in parts.items()]
+        source = TensorIndex.of([*rest, *made], format="pytorch")
+        loaded = load_model(digits_target, source, RECIPE.with_merge("weight-norm"))
+    expected = f"'net.fc2.weight': {whole.shape[1]} of {whole.size} values became infinite or NaN"
+    assert loaded.warning == ""
+    assert loaded.caution.startswith(expected)
+    assert run_page(run_batch(loaded, items(1), [0])).warning == loaded.caution
 
 
 def test_a_file_that_fills_too_little_is_refused(pytorch_file, digits_target):
