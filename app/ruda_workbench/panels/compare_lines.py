@@ -226,10 +226,7 @@ class CompareLinesPanel(QWidget):
 
     def _check(self, statuses: frozenset[Likeness]) -> None:
         for status, chip in self.chips.items():
-            chip.blockSignals(True)
-            chip.setChecked(status in statuses)
-            chip.blockSignals(False)
-            chip.update()
+            chip.show_checked(on=status in statuses)
         self._chips_changed()
 
     def _search(self, text: str, regex: bool, case: bool) -> None:

@@ -289,10 +289,7 @@ class LoadDiffPanel(QWidget):
     def _only(self, name: str) -> None:
         alone = self._statuses == frozenset({Status(name)})
         for status, chip in self.chips.items():
-            chip.blockSignals(True)
-            chip.setChecked(alone or status.value == name)
-            chip.blockSignals(False)
-            chip.update()
+            chip.show_checked(on=alone or status.value == name)
         self._chips_changed()
 
     def _search(self, text: str, regex: bool, case: bool) -> None:

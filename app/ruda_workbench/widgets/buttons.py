@@ -349,8 +349,16 @@ class StatusChip(QAbstractButton):
         self.updateGeometry()
         self.update()
 
+    def show_checked(self, *, on: bool) -> None:
+        """Be checked or not, and tell nobody: whoever says so for several tells it once."""
+        self.blockSignals(True)
+        self.setChecked(on)
+        self.blockSignals(False)
+        self.update()
+
     def _number(self) -> str:
-        return f"{self._count:,}".replace(",", "\u202f")
+        # As ``count_text``, which the first paint would have to wait for.
+        return f"{self._count:,}".replace(",", " ")
 
     def sizeHint(self) -> QSize:
         """Mark, word and number."""
