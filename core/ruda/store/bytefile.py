@@ -36,6 +36,7 @@ class ByteFile:
     note: str | None = None
     """What a person should know of how the file is read."""
     _stamp: Stamp | None = None
+    """What the file was when it was opened; None for one that is not on a disk."""
     """The file as it was opened; None for bytes that nobody else can write."""
 
     def __init__(self, path: Path | str) -> None:

@@ -114,7 +114,8 @@ def open_store(
         before = Stamp.of(place)
         index = _open_place(place, top_level_key, monitor)
         others = (Stamp.of(each) for each in (index.path, *index.shards) if each != place)
-        stamps = dict.fromkeys(each for each in (before, *others) if each is not None)
+        known = (before, *others, *index.stamps)
+        stamps = dict.fromkeys(each for each in known if each is not None)
         return replace(index, stamps=tuple(stamps))
     except OSError as error:
         if isinstance(error, RudaError):

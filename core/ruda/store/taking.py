@@ -106,16 +106,13 @@ def taken_tensors(takes: Mapping[str, Take], monitor: Monitor = SILENT) -> Taken
 def _taken(take: Take, index: TensorIndex) -> TensorSnapshot:
     snapshot = index[take.key]
     path = Path(take.file)
-    # The values of an ONNX model may lie in a file beside it that is not of its set.
-    held = Stamp.of(None if snapshot.origin is None else snapshot.origin.path)
-    stamps = dict.fromkeys((*index.stamps, *(() if held is None else (held,))))
     head = snapshot.dtype, snapshot.shape
     peak = 2 * snapshot.nbytes
     name = f"{path.name}:{take.key}"
     return replace(
         snapshot,
         key=name,
-        source=OtherFileSource(path, take.key, tuple(stamps), head, peak),
+        source=OtherFileSource(path, take.key, index.stamps, head, peak),
         origin=Origin(path),
         containers=(),
         param_id=None,

@@ -1,9 +1,12 @@
 """ONNX models: initialisers in all places that their values can lie in, and notes on the rest."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from ruda.errors import FileAccessError, HeaderError
+from ruda.errors import FileAccessError, FileChangedError, HeaderError
 from ruda.store import open_store
 from ruda.store.formats.onnx import OnnxFormat
 from ruda.tensor import DType
@@ -62,6 +65,35 @@ def test_a_shape_in_one_run_is_read(tmp_path):
     tensor = proto(5, proto(1, b"\x02\x03") + proto(2, 2) + proto(8, "w") + proto(9, bytes(6)))
     with opened(tmp_path, onnx_raw(tensor)) as index:
         assert index["w"].shape == (2, 3)
+
+
+def rewritten(path):
+    raw = bytearray(path.read_bytes())
+    raw[8] ^= 1
+    path.write_bytes(raw)
+    os.utime(path, ns=(0, 5_000_000_000))  # a clock may be coarse
+
+
+def replaced(path):
+    path.with_name("new").write_bytes(path.read_bytes())
+    path.with_name("new").replace(path)
+
+
+@pytest.mark.parametrize("change", [rewritten, replaced])
+def test_values_beside_the_model_that_changed_are_refused(tmp_path, change):
+    path = tmp_path / "w.bin"
+    path.write_bytes(b"12345678" + np.arange(4, dtype="<f4").tobytes())
+    (tmp_path / "m.onnx").write_bytes(
+        onnx_raw(onnx_tensor("w", 1, (4,), onnx_external("w.bin", offset=8)))
+    )
+    with open_store(tmp_path / "m.onnx") as index:
+        assert [Path(stamp.path) for stamp in index.stamps] == [tmp_path / "m.onnx", path]
+        index["w"].read()
+        change(path)
+        with pytest.raises(FileChangedError, match="has changed since it was opened"):
+            index["w"].read()
+        with pytest.raises(FileChangedError, match="has changed since it was opened"):
+            list(index["w"].chunks(5))
 
 
 def test_values_beside_the_model_are_read(tmp_path):

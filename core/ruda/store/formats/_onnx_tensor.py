@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from ruda.store.formats._onnx_packed import DENSE_LIMIT, PACKED_INTS, FilledSour
 from ruda.store.formats._protobuf import BYTES, FIXED32, FIXED64, VARINT, Field, WireReader, varints
 from ruda.store.remote import open_bytes
 from ruda.store.snapshot import Origin, TensorSnapshot
+from ruda.store.stamp import Stamp
 from ruda.store.uri import Place
 from ruda.tensor import DType, Kind
 
@@ -169,7 +170,8 @@ class JoinedSource:
 class ExternalSource:
     """Values in a file beside the model.
 
-    On disk it is opened for each read and closed again; at an address it is ``held`` open.
+    On disk it is opened for each read and closed again; at an address it is ``held`` open. Once it
+    is not the file any more that was there when the model was opened, FileChangedError says so.
     """
 
     model: ByteFile
@@ -179,6 +181,7 @@ class ExternalSource:
     dtype: DType
     shape: tuple[int, ...]
     held: ByteFile | None = None
+    stamp: Stamp | None = None
 
     def read(self) -> np.ndarray[Any, Any]:
         """All values in the carrier dtype; copies. Raises FileAccessError once the index closed."""
@@ -198,7 +201,19 @@ class ExternalSource:
             yield self.held
             return
         with open_bytes(self.path) as file:
+            # Of the file that is open now; that nobody writes to it meanwhile is its own to see.
+            if self.stamp is not None:
+                self.stamp.require_current()
             yield file
+
+
+class _Beside(NamedTuple):
+    """A file of values that was looked at: its size, and it itself where it is held open."""
+
+    path: Place
+    size: int
+    held: ByteFile | None
+    stamp: Stamp | None
 
 
 class TensorReader:
@@ -206,8 +221,7 @@ class TensorReader:
 
     def __init__(self, reader: WireReader) -> None:
         self.reader = reader
-        self._beside_it: dict[str, tuple[Place, int, ByteFile | None]] = {}
-        """Files of values that were looked at: their sizes, and those that are held open."""
+        self._beside_it: dict[str, _Beside] = {}
         self._widened: dict[tuple[int, DType], int] = {}
 
     @property
@@ -220,9 +234,14 @@ class TensorReader:
 
     def close(self) -> None:
         """Close the files of values at addresses."""
-        for _, _, held in self._beside_it.values():
-            if held is not None:
-                held.close()
+        for each in self._beside_it.values():
+            if each.held is not None:
+                each.held.close()
+
+    @property
+    def stamps(self) -> tuple[Stamp, ...]:
+        """What the files of values were when they were looked at."""
+        return tuple(each.stamp for each in self._beside_it.values() if each.stamp is not None)
 
     def pair(self, message: Field) -> tuple[str, str]:
         """A key and its value, as messages of two texts hold them."""
@@ -412,7 +431,7 @@ class TensorReader:
         if len(found.external) > MAX_ENTRIES:
             raise HeaderError(f"{key!r} has {len(found.external)} external facts", offset=found.at)
         facts = dict(self.pair(each) for each in found.external)
-        path, size, held = self._beside(key, facts.get("location", ""), found.at)
+        path, size, held, stamp = self._beside(key, facts.get("location", ""), found.at)
         offset = _number(key, "offset", facts.get("offset", "0"), found.at)
         length = facts.get("length")
         have = size - offset if length is None else _number(key, "length", length, found.at)
@@ -424,15 +443,12 @@ class TensorReader:
             )
         if length is not None or have < nbytes:
             _check_bytes(key, dtype, shape, nbytes, have, found.at)
-        source = ExternalSource(self.reader.file, path, offset, nbytes, dtype, shape, held)
+        source = ExternalSource(self.reader.file, path, offset, nbytes, dtype, shape, held, stamp)
         origin = Origin(path, offset, nbytes)
         return TensorSnapshot(key, dtype, shape, nbytes, source, origin)
 
-    def _beside(self, key: str, location: str, at: int) -> tuple[Place, int, ByteFile | None]:
-        """A file of values, its size, and it itself where it stays open.
-
-        Only files in the folder of the model are taken.
-        """
+    def _beside(self, key: str, location: str, at: int) -> _Beside:
+        """A file of values; only those in the folder of the model are taken."""
         known = self._beside_it.get(location)
         if known is not None:
             return known
@@ -459,14 +475,12 @@ class TensorReader:
         self._beside_it[location] = found
         return found
 
-    def _found(
-        self, key: str, location: str, parts: list[str], at: int
-    ) -> tuple[Place, int, ByteFile | None]:
+    def _found(self, key: str, location: str, parts: list[str], at: int) -> _Beside:
         model = self.reader.file.path
         if not isinstance(model, Path):
             place = model.with_name("/".join(parts))
             held = open_bytes(place)
-            return place, held.size, held
+            return _Beside(place, held.size, held, None)
         path = model.parent.joinpath(*parts)
         folder = os.path.realpath(model.parent)
         if os.path.commonpath([folder, os.path.realpath(path)]) != folder:
@@ -475,8 +489,9 @@ class TensorReader:
                 "model",
                 offset=at,
             )
+        stamp = Stamp.of(path)
         with ByteFile(path) as file:
-            return path, file.size, None
+            return _Beside(path, file.size, None, stamp)
 
 
 def _number(key: str, name: str, text: str, at: int) -> int:

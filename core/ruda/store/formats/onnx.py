@@ -115,6 +115,7 @@ class OnnxFormat:
             path=file.path,
             metadata=MappingProxyType(found.metadata),
             notes=(*found.notes, *tensors.notes, *_program_notes(found)),
+            stamps=tensors.stamps,
             closers=(file.close, tensors.close),
         )
 
