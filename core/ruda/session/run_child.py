@@ -79,7 +79,10 @@ class _Room:
             self._loaded = None  # two models at once may not fit
             self._loaded = loaded = _load(frame.values, _Told(self._answers))
             sizes = [(each.path, each.kind, each.parameters) for each in loaded.sizes]
-            return Frame("told", {"left": loaded.left, "sizes": sizes})
+            return Frame(
+                "told",
+                {"left": loaded.left, "remarks": loaded.result.remarks, "sizes": sizes},
+            )
         if self._loaded is None:
             raise RudaError(f"{frame.kind} was asked of a model before one was loaded")
         (images,) = frame.arrays

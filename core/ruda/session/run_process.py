@@ -25,7 +25,7 @@ from ruda.progress import SILENT, Cancelled, Monitor, Progress
 from ruda.session.document import Document, TargetChoice
 from ruda.session.jobs import WorkError
 from ruda.session.run_frames import Frame, read_frame, write_frame
-from ruda.session.runner import initial_values_text
+from ruda.session.runner import caution_text
 
 if TYPE_CHECKING:
     import subprocess
@@ -112,6 +112,8 @@ class RemoteModel:
     weights: RunWeights
     left: tuple[str, ...]
     """Parameters that keep their initial value."""
+    remarks: tuple[str, ...]
+    """What computing the weights found."""
     sizes: tuple[LayerSize, ...]
 
     @property
@@ -123,8 +125,8 @@ class RemoteModel:
 
     @property
     def warning(self) -> str:
-        """Said above every output; empty when every parameter was filled."""
-        return initial_values_text(self.left)
+        """Said above every output; empty when every parameter was filled with numbers."""
+        return caution_text(self.left, self.remarks)
 
     def outputs(self, images: Array, monitor: Monitor = SILENT) -> Array:
         """f32 (item, class) for stacked pictures of items.
@@ -187,7 +189,8 @@ class ModelProcess:
         with self._my_turn(monitor):
             told = self._with(weights, monitor)
         sizes = [LayerSize(path, kind, count) for path, kind, count in told.values["sizes"]]
-        return RemoteModel(self, weights, tuple(told.values["left"]), tuple(sizes))
+        left, remarks = (tuple(told.values[name]) for name in ("left", "remarks"))
+        return RemoteModel(self, weights, left, remarks, tuple(sizes))
 
     def ask(self, weights: RunWeights, question: Frame, monitor: Monitor = SILENT) -> Frame:
         """What a model says; it is loaded first where it is not held. Raises as ``load``."""

@@ -41,7 +41,7 @@ class Runnable(Protocol):
 
     @property
     def warning(self) -> str:
-        """Said above every output; empty when every parameter was filled."""
+        """Said above every output; empty when every parameter was filled with numbers."""
 
     @property
     def sizes(self) -> tuple[LayerSize, ...]:
@@ -66,6 +66,11 @@ def initial_values_text(left: Sequence[str]) -> str:
     return f"{counted(len(left), 'parameter')} {keeping_text(len(left))}: {listed(left)}"
 
 
+def caution_text(left: Sequence[str], remarks: Sequence[str]) -> str:
+    """What is said above outputs: parameters without values, and what computing them found."""
+    return "; ".join(filter(None, (initial_values_text(left), *map(say, remarks))))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadedModel:
     """A model with the weights of a file in it, and what of the file went where."""
@@ -82,13 +87,8 @@ class LoadedModel:
 
     @property
     def warning(self) -> str:
-        """What keeps arbitrary values; empty when every parameter was filled."""
-        return initial_values_text(self.left)
-
-    @property
-    def caution(self) -> str:
-        """Said above every output: the warning, and what computing the weights found."""
-        return "; ".join(filter(None, (self.warning, *map(say, self.result.remarks))))
+        """Said above every output; empty when every parameter was filled with numbers."""
+        return caution_text(self.left, self.result.remarks)
 
     @property
     def sizes(self) -> tuple[LayerSize, ...]:
@@ -233,9 +233,10 @@ def load_model(
     model = architecture.build(**dict(choice.settings))
     result = apply(index, model, recipe=recipe, allow_partial=allow_partial, monitor=monitor)
     loaded = LoadedModel(architecture, model, result)
-    if loaded.warning and not allow_partial:
+    left = initial_values_text(loaded.left)
+    if left and not allow_partial:
         raise LoadError(
-            f"{loaded.warning}; a run with them would mean little", result=result, path=index.path
+            f"{left}; a run with them would mean little", result=result, path=index.path
         )
     return loaded
 
@@ -278,7 +279,7 @@ def run_batch(
         outputs=outputs,
         predictions=_predictions(outputs, labels, indices, names, loaded.architecture.output),
         layers=layers,
-        warning=loaded.caution,
+        warning=loaded.warning,
         sizes=loaded.sizes,
         class_names=tuple(names),
         kind=loaded.architecture.output,
@@ -344,7 +345,7 @@ def evaluate(
         outputs=np.concatenate(outputs) if outputs else np.zeros((0, width), np.float32),
         labels=_labels(labels, width),
         class_names=tuple(names),
-        warning=loaded.caution,
+        warning=loaded.warning,
         kind=loaded.architecture.output,
     )
 

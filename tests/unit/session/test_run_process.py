@@ -26,7 +26,7 @@ from ruda.session import (
     load_model,
 )
 from ruda.session.run_frames import Frame, read_frame, write_frame
-from ruda.store import Recipe, open_store
+from ruda.store import Recipe, TensorIndex, TensorSnapshot, open_store, save
 from ruda.store._processes import is_running
 
 RECIPE = Recipe().with_rule(r"^net\.", "").with_adapt("pytorch-to-ruda")
@@ -113,6 +113,25 @@ def test_it_is_kept_and_loads_again_only_what_is_another(
     assert process.load(other).warning == "1 parameter keeps its initial value: fc2.bias"
     assert first.outputs(IMAGES).shape == (9, 10)
     assert process.pid == pid
+
+
+def test_what_a_merge_made_of_the_weights_is_told_there_too(
+    process: ModelProcess, pytorch_file: Path, digits_target: TargetChoice, tmp_path: Path
+) -> None:
+    path = tmp_path / "normed.safetensors"
+    with open_store(pytorch_file) as index:
+        values = index["net.fc2.weight"].read().copy()
+        values[3] = 0
+        parts = {"net.fc2.weight_v": values, "net.fc2.weight_g": np.ones((len(values), 1), "<f4")}
+        made = [TensorSnapshot.from_array(key, part) for key, part in parts.items()]
+        rest = [s for key, s in index.items() if key != "net.fc2.weight"]
+        save(TensorIndex.of([*rest, *made], format="pytorch"), path)
+    recipe = RECIPE.with_merge("weight-norm")
+    with open_store(path) as index:
+        here = load_model(digits_target, index, recipe)
+    there = process.load(weights_of(path, digits_target, recipe))
+    assert there.warning == here.warning
+    assert "values became infinite or NaN: 1 of 10 directions have the length 0" in here.warning
 
 
 def test_a_refusal_is_the_same_sentence(
@@ -277,7 +296,7 @@ WINDOW = """
 import sys, time
 from pathlib import Path
 from ruda.session import Document, ModelProcess, RunWeights, TargetChoice
-from ruda.store import Recipe, open_store
+from ruda.store import Recipe, TensorIndex, TensorSnapshot, open_store, save
 path = Path(sys.argv[1])
 recipe = Recipe().with_rule("^net[.]", "").with_adapt("pytorch-to-ruda")
 process = ModelProcess()

@@ -73,8 +73,8 @@ def command(
                 )
             except LoadError as error:
                 raise _with_remedy(error, weights) from error
-    if loaded.caution:
-        warn(loaded.caution)
+    if loaded.warning:
+        warn(loaded.warning)
     with monitor("Running") as watch:
         found = evaluate(loaded, dataset, batch_size=batch_size, limit=limit, monitor=watch)
     say(f"{Path(weights).name} in {choice.title} over {dataset.source_id}")
