@@ -124,7 +124,9 @@ QScrollBar::handle:hover { background: $faint; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 
-QMenu { background: $raised; border: 1px solid $control_line; padding: ${xs}px; }
+QMenu {
+    background: $raised; border: 1px solid $control_line; padding: ${xs}px; menu-scrollable: 1;
+}
 QMenu::item { padding: 6px ${xl}px 6px ${m}px; border-radius: ${tag}px; color: $text; }
 QMenu::item:selected { background: $tint; color: $text; }
 QMenu::item:disabled { color: $faint; }

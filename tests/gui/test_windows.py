@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QTextTable
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -32,10 +32,11 @@ from ruda_workbench.dialogs.help_window import HelpWindow
 from ruda_workbench.dialogs.settings_window import SettingsWindow
 from ruda_workbench.guide import GuidePage, guide_pages, search
 from ruda_workbench.main_window import MainWindow
+from ruda_workbench.panels.decision_sheet import DecisionSheet
 from ruda_workbench.scenes.scene import Scene
 from ruda_workbench.shots import SCREENS
 from ruda_workbench.storage import Storage
-from ruda_workbench.tokens import HIGH_LIGHT, LIGHT
+from ruda_workbench.tokens import DARK, HIGH_LIGHT, LIGHT
 from ruda_workbench.widgets.rule_row import MOVE_KEYS
 
 pytestmark = pytest.mark.gui
@@ -360,3 +361,30 @@ def test_the_picture_of_a_failed_job_has_its_report_ready_to_be_copied(
     report = QGuiApplication.clipboard().text()
     assert report.startswith("Saving digits.bpk\nZeroDivisionError: made up for a picture")
     assert "Traceback" in report
+
+
+def test_tables_of_the_guide_have_hairlines(window: MainWindow) -> None:
+    window.context.theme.choose("dark")
+    window.open_guide("load-diff")
+    found = window.findChild(HelpWindow, "help")
+    assert found is not None
+    frames = found.reader.document().rootFrame().childFrames()
+    tables = [frame for frame in frames if isinstance(frame, QTextTable)]
+    assert tables
+    for table in tables:
+        assert table.format().borderBrush().color().name() == DARK.hairline
+    found.close()
+
+
+def test_a_long_refusal_of_a_decision_is_read_whole(window: MainWindow, tmp_path: Path) -> None:
+    SCREENS["decision"](Scene(window, tmp_path))
+    settle(window)
+    sheet = window.findChild(DecisionSheet)
+    assert sheet is not None
+    low = sheet.height()
+    sheet.text.setText("slice " + "of everything " * 40)
+    sheet.look()
+    settle(window)
+    assert sheet.height() > low
+    assert sheet.problem.height() >= sheet.problem.heightForWidth(sheet.problem.width())
+    sheet.reject()

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QTextBlockFormat, QTextCursor, QTextDocument
+from PySide6.QtGui import (
+    QDesktopServices,
+    QTextBlockFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextFrameFormat,
+    QTextTable,
+)
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
@@ -19,7 +26,7 @@ from PySide6.QtWidgets import (
 from ruda.session import language_in_use, tr
 from ruda_workbench.guide import GuidePage, Hit, guide_pages, search
 from ruda_workbench.style_sheet import page_style
-from ruda_workbench.theme import colours, text_font
+from ruda_workbench.theme import colour, colours, text_font
 from ruda_workbench.tokens import Space, Type
 from ruda_workbench.widgets.labels import label
 from ruda_workbench.widgets.placing import room_for
@@ -125,6 +132,7 @@ class HelpWindow(QDialog):
         self.reader.document().setDefaultStyleSheet(page_style(colours()))
         self.reader.setMarkdown(page.text)
         _set_apart(self.reader.document())
+        _rule_tables(self.reader.document())
         self.reader.moveCursor(QTextCursor.MoveOperation.Start)
         words = self.field.text().split()
         if words:
@@ -156,3 +164,16 @@ def _set_apart(document: QTextDocument) -> None:
         form.setLineHeight(LINE, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         cursor.setBlockFormat(form)
         block = block.next()
+
+
+def _rule_tables(document: QTextDocument) -> None:
+    """Draw tables with hairlines, as everywhere else; Markdown's are ruled in the text's ink."""
+    for frame in document.rootFrame().childFrames():
+        if isinstance(frame, QTextTable):
+            form = frame.format()
+            form.setBorderBrush(colour("hairline"))
+            form.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
+            form.setBorderCollapse(True)
+            form.setBorder(1)
+            form.setCellPadding(Space.XS)
+            frame.setFormat(form)

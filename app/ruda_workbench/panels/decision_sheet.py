@@ -40,6 +40,7 @@ from ruda_workbench.theme import mono_font, text_font
 from ruda_workbench.tokens import Space, Type
 from ruda_workbench.widgets.buttons import push_button
 from ruda_workbench.widgets.labels import Facts, label, sentence, set_role
+from ruda_workbench.widgets.placing import room_for
 
 ASK_AFTER = 200
 """Milliseconds without a key after which the effect is worked out."""
@@ -112,6 +113,7 @@ class DecisionSheet(QDialog):
         forms = tr("One of: {forms}; several with ; between them.", forms=" · ".join(FORMS))
         column.addWidget(label(forms, role="dim", wrap=True))
         self.effect = Facts(key_width=90)
+        self.effect.hide()
         column.addWidget(self.effect)
         self.problem = label(role="error", wrap=True)
         self.problem.setObjectName("decision.problem")
@@ -137,6 +139,7 @@ class DecisionSheet(QDialog):
         self._timer.stop()
         self.take.setEnabled(False)
         self.effect.show_facts(())
+        self.effect.hide()  # empty, it would leave a gap
         document, key, derived = self._document, self._keys[0], self._context.derived
         try:
             decisions = self.decisions()
@@ -158,6 +161,8 @@ class DecisionSheet(QDialog):
 
         def done(effect: Effect) -> None:
             self.effect.show_facts(((tr("then"), effect[0]), (tr("with it"), effect[1])))
+            self.effect.show()
+            QTimer.singleShot(0, self, self.fit)
             self.take.setEnabled(effect[2])
 
         def failed(failure: JobFailure) -> None:
@@ -169,6 +174,14 @@ class DecisionSheet(QDialog):
         set_role(self.text, "invalid", bool(sentence))
         self.problem.setText(sentence)
         self.problem.setVisible(bool(sentence))
+        QTimer.singleShot(0, self, self.fit)  # once the words have their height
+
+    def fit(self) -> None:
+        """Grow to what there is to read, as far as the screen has room for it."""
+        layout = self.layout()
+        assert layout is not None
+        wanted = room_for(self, self.width(), layout.totalHeightForWidth(self.width()))
+        self.resize(wanted.expandedTo(self.size()))
 
     def _edited(self) -> None:
         self.take.setEnabled(False)

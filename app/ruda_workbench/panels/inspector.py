@@ -264,7 +264,7 @@ class InspectorPanel(QWidget):
         facts = (
             (tr("shape"), shape_text(target.shape)),
             (tr("type"), target.dtype.label),
-            (tr("module"), module),
+            *(((tr("module"), module),) if module else ()),
         )
         self._missing_facts.show_facts(facts)
 

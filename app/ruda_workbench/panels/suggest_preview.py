@@ -27,7 +27,7 @@ class SuggestPreviewWindow(QDialog):
         self.setObjectName("suggestion")
         self.setWindowTitle(tr("Preview of a suggestion"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(room_for(parent, 720, 560))
+        self.resize(room_for(parent, 880, 560))
         column = QVBoxLayout(self)
         column.setContentsMargins(Space.XL, Space.L, Space.XL, Space.L)
         column.setSpacing(Space.M)
