@@ -440,10 +440,9 @@ class MainWindow(Frame):
             return
         from PySide6.QtWidgets import QFileDialog
 
-        from ruda.store import available_formats
+        from ruda.store import format_suffixes
 
-        suffixes = (suffix for each in available_formats() for suffix in each.suffixes)
-        known = " ".join(f"*{suffix}" for suffix in (*dict.fromkeys(suffixes), ".index.json"))
+        known = " ".join(f"*{suffix}" for suffix in (*format_suffixes(), ".index.json"))
         found, _ = QFileDialog.getOpenFileNames(
             self,
             tr("Open"),

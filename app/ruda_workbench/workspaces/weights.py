@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -29,7 +29,7 @@ from ruda.session import (
     steps_text,
     tr,
 )
-from ruda.store import DiffRow, TensorSnapshot, available_formats, write_diff
+from ruda.store import DiffRow, TensorSnapshot, format_title, write_diff
 from ruda_workbench import operations, report_operations, save_operations
 from ruda_workbench import recipe_operations as edits
 from ruda_workbench.action_book import Action
@@ -53,13 +53,6 @@ from ruda_workbench.widgets.roomy import Pages
 from ruda_workbench.workspaces.workspace import Workspace
 
 VIEWS = (("tensors", later("Tensors")), ("diff", later("Load diff")), ("convert", later("Convert")))
-
-
-@cache
-def _format_title(name: str) -> str:
-    """What a person calls a format; looked up when a file is open, since that imports them all."""
-    titles = {each.name: each.title for each in available_formats()}
-    return titles.get(name, name)
 
 
 def _has_document(workspace: WeightsWorkspace) -> bool:
@@ -386,7 +379,7 @@ class WeightsWorkspace(Workspace):
         tensors = counted(len(document.index), "tensor")
         facts = (
             *self._size(document),
-            say(_format_title(document.index.format)),
+            say(format_title(document.index.format)),
             steps_text(document.recipe),
         )
         self.title.show_document(document.name, target, str(document.path))

@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from ruda.store.metadata_edit import MetadataEdit, edit_metadata
     from ruda.store.named_predicates import predicate_named, predicate_names, register_predicate
     from ruda.store.naming import recognised
-    from ruda.store.opening import available_formats, open_store
+    from ruda.store.opening import available_formats, format_suffixes, format_title, open_store
     from ruda.store.piecewise import blocks
     from ruda.store.plan import SavePlan, plan_save
     from ruda.store.ready_made import Preset, preset_named, presets
@@ -236,6 +236,8 @@ __all__ = [
     "expected_of",
     "fold",
     "fold_all",
+    "format_suffixes",
+    "format_title",
     "infer_containers",
     "is_arch_file",
     "is_same_file",
@@ -399,6 +401,8 @@ __getattr__, __dir__ = lazy_door(
         ),
         "opening": (
             "available_formats",
+            "format_suffixes",
+            "format_title",
             "open_store",
         ),
         "plan": (

@@ -44,10 +44,11 @@ class BuiltIn:
     """A format of our own that is imported when a file could be of it: importing all takes long."""
 
     name: str
+    title: str
     module: str
     reader: str
     suffixes: tuple[str, ...]
-    """Those of the reader."""
+    """Those of the reader, as the name and the title are."""
 
     def format(self) -> ModelFormat:
         """The reader, the same one every time."""
@@ -55,21 +56,24 @@ class BuiltIn:
 
 
 BUILT_IN: tuple[BuiltIn, ...] = (
-    BuiltIn("safetensors", "safetensors", "SafetensorsFormat", (".safetensors",)),
-    BuiltIn("rudapack", "rudapack", "RudapackFormat", (".bpk",)),
+    BuiltIn(
+        "safetensors", "safetensors file", "safetensors", "SafetensorsFormat", (".safetensors",)
+    ),
+    BuiltIn("rudapack", "Rudapack (Burnpack) file", "rudapack", "RudapackFormat", (".bpk",)),
     # Before PyTorch, which takes any zip archive for its own.
-    BuiltIn("keras", "keras_archive", "KerasFormat", (".keras",)),
+    BuiltIn("keras", "Keras archive", "keras_archive", "KerasFormat", (".keras",)),
     BuiltIn(
         "pytorch",
+        "PyTorch checkpoint",
         "pytorch",
         "PytorchFormat",
         (".pt", ".pth", ".bin", ".ckpt", ".th", ".pkl", ".tar"),
     ),
-    BuiltIn("numpy", "numpy_files", "NumpyFormat", (".npy", ".npz")),
-    BuiltIn("gguf", "gguf", "GgufFormat", (".gguf",)),
-    BuiltIn("hdf5", "hdf5", "Hdf5Format", (".h5", ".hdf5", ".hdf", ".he5")),
-    BuiltIn("onnx", "onnx", "OnnxFormat", (".onnx",)),
-    BuiltIn("llama2c", "llama2c", "Llama2cFormat", (".bin",)),
+    BuiltIn("numpy", "NumPy file", "numpy_files", "NumpyFormat", (".npy", ".npz")),
+    BuiltIn("gguf", "GGUF file", "gguf", "GgufFormat", (".gguf",)),
+    BuiltIn("hdf5", "HDF5 file", "hdf5", "Hdf5Format", (".h5", ".hdf5", ".hdf", ".he5")),
+    BuiltIn("onnx", "ONNX model", "onnx", "OnnxFormat", (".onnx",)),
+    BuiltIn("llama2c", "llama2.c model", "llama2c", "Llama2cFormat", (".bin",)),
 )
 _PYTORCH = "pytorch"
 _DISTRIBUTED = (".metadata", ".distcp")
@@ -80,6 +84,23 @@ _DISTRIBUTED = (".metadata", ".distcp")
 def _made(module: str, reader: str) -> ModelFormat:
     made: ModelFormat = getattr(import_module(f"ruda.store.formats.{module}"), reader)()
     return made
+
+
+def format_title(name: str) -> str:
+    """What a person calls a format: ``PyTorch checkpoint``; its name where no format has it.
+
+    Of the built-in ones none is imported for it.
+    """
+    for each in BUILT_IN:
+        if each.name == name:
+            return each.title
+    return next((each.title for each in available_formats() if each.name == name), name)
+
+
+def format_suffixes() -> tuple[str, ...]:
+    """How the names of weight files end, each once; of the built-in formats none is imported."""
+    more = plugged_in(ENTRY_POINTS, "format")
+    return tuple(dict.fromkeys(suffix for each in (*BUILT_IN, *more) for suffix in each.suffixes))
 
 
 def available_formats() -> tuple[ModelFormat, ...]:

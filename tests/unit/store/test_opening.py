@@ -162,7 +162,12 @@ def test_two_formats_of_one_name_are_refused(monkeypatch):
 
 def test_the_table_of_formats_says_what_their_readers_say():
     for listed, reader in zip(opening.BUILT_IN, available_formats(), strict=False):
-        assert (listed.name, listed.suffixes) == (reader.name, reader.suffixes)
+        assert listed.name == reader.name
+        assert (listed.title, listed.suffixes) == (reader.title, reader.suffixes)
+        assert opening.format_title(reader.name) == reader.title
+    assert opening.format_title("nothing") == "nothing"
+    suffixes = [suffix for reader in available_formats() for suffix in reader.suffixes]
+    assert opening.format_suffixes() == tuple(dict.fromkeys(suffixes))
 
 
 def test_opening_a_file_imports_the_readers_that_it_needs(tmp_path):
