@@ -46,6 +46,14 @@ def test_compare_says_what_differs_and_where(ruda, file):
     assert "only right" in out
 
 
+def test_compare_of_names_that_never_meet_says_who_finds_steps(ruda, file):
+    a, b = file("a.safetensors", w=np.zeros(4)), file("b.safetensors", v=np.zeros(4))
+    assert "`ruda suggest A B` looks for steps" in ruda("compare", a, b)[1]
+    assert "suggest" not in ruda("compare", a, b, "--remap-b", "v", "w")[1]
+    wide = file("c.safetensors", w=np.ones(4), x=np.zeros(2))
+    assert "suggest" not in ruda("compare", a, wide)[1]
+
+
 def test_compare_by_headers_says_so(ruda, file):
     a, b = file("a.safetensors", w=np.zeros(4)), file("b.safetensors", w=np.ones(4))
     code, out, _ = ruda("compare", a, b)

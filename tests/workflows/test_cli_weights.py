@@ -137,6 +137,7 @@ def test_diff_from_red_to_green(ruda, source):
     code, out, _ = ruda("diff", source, "digits", *words)
     assert code == 1
     assert "try --adapt pytorch-to-ruda" in out
+    assert "`ruda suggest`, on the same file and target" in out
     code, out, err = ruda("diff", source, "digits", *RULES)
     assert (code, err) == (0, "")
     assert "100 % of elements would load · 16 of 16 model tensors" in out

@@ -161,19 +161,34 @@ def recipe_of(words: RecipeWords) -> Recipe:
 
     Raises SaveError, RecipeError, SettingError, DTypeError or FileAccessError.
     """
+    made = unsaved_recipe_of(words)
+    save_recipe(made, words)
+    return made
+
+
+def unsaved_recipe_of(words: RecipeWords) -> Recipe:
+    """The same for a command that adds to the recipe before ``save_recipe`` writes it.
+
+    Whether it can be written is known before anything is read. Raises as ``recipe_of``.
+    """
     from dataclasses import fields
 
     from ruda.session import RecipeFlags
-    from ruda.store import read_recipe, write_recipe
+    from ruda.store import read_recipe
 
     if words["save_recipe"] is not None:
         _require_new(words["save_recipe"], words["recipe_file"])
     start = None if words["recipe_file"] is None else read_recipe(words["recipe_file"])
     given: dict[str, Any] = dict(words)
-    made = RecipeFlags(**{f.name: given[f.name] for f in fields(RecipeFlags)}).recipe(start)
+    return RecipeFlags(**{f.name: given[f.name] for f in fields(RecipeFlags)}).recipe(start)
+
+
+def save_recipe(recipe: Recipe, words: RecipeWords) -> None:
+    """Write a recipe where ``--save-recipe`` says, if it says it. Raises SaveError."""
+    from ruda.store import write_recipe
+
     if words["save_recipe"] is not None:
-        write_recipe(made, words["save_recipe"])
-    return made
+        write_recipe(recipe, words["save_recipe"])
 
 
 def _require_new(path: str, read: str | None) -> None:

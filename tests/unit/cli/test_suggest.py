@@ -1,6 +1,7 @@
 """``ruda suggest``: the recipe on stdout, the evidence on stderr, the exit code."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -38,7 +39,11 @@ def test_a_recipe_is_printed_with_its_evidence(prefixed, tmp_path, capsys):
     assert recipe.adapt == ("pytorch-to-ruda",)
     assert err.startswith("net.safetensors onto Model: 0 of 16 tensors match, 16 with the steps")
     assert "without 'module.' before them, with the same shapes" in err
-    assert err.endswith("with this recipe 16 of 16 tensors would load\n")
+    *_, cover, flags = err.splitlines()
+    assert cover == "with this recipe 16 of 16 tensors would load"
+    head, words = flags.split(": ", 1)
+    assert head == "for diff and convert"
+    assert main(["diff", str(prefixed), "digits", *shlex.split(words)]) == 0
     path = tmp_path / "found.toml"
     path.write_text(out, "utf-8")
     assert read_recipe(path) == recipe
@@ -49,6 +54,18 @@ def test_what_is_there_already_is_kept(prefixed, capsys):
     assert main(["suggest", str(prefixed), "digits", "--remap", r"^module\.", ""]) == 0
     recipe = recipe_from_toml(capsys.readouterr().out)
     assert [rule.pattern for rule in recipe.remap.rules] == [r"^module\."]
+
+
+def test_saved_is_what_is_suggested_on_top_of_what_was_given(prefixed, tmp_path, capsys):
+    path = tmp_path / "found.toml"
+    words = ["suggest", str(prefixed), "digits", "--half", "f16", "--save-recipe", str(path)]
+    assert main(words) == 0
+    assert read_recipe(path) == recipe_from_toml(capsys.readouterr().out)
+    assert read_recipe(path).adapt == ("pytorch-to-ruda",)
+    assert main(["diff", str(prefixed), "digits", "--recipe", str(path)]) == 0
+    capsys.readouterr()
+    assert main(words) == 2
+    assert "the file exists" in capsys.readouterr().err
 
 
 def test_json(prefixed, capsys):
@@ -68,5 +85,6 @@ def test_an_open_question_is_a_finding(tmp_path, capsys):
     assert main([*words, "--likely"]) == 1
     out, err = capsys.readouterr()
     assert recipe_from_toml(out).is_identity
+    assert "for diff and convert" not in err
     assert "ambiguous" in err
     assert "or x.first -> y.two" in err

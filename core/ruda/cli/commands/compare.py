@@ -119,6 +119,9 @@ def _show(report: CompareReport, left: str, right: str, show_all: bool) -> None:
             say(line)
     for note in report.notes:
         say(f"note: {note}")
+    one_sided = {Likeness.LEFT, Likeness.RIGHT}
+    if {row.likeness for row in report.rows} == one_sided:
+        say("no key is in both files; `ruda suggest A B` looks for steps that make A's fit B's")
 
 
 def _cells(row: CompareRow) -> list[str]:

@@ -94,6 +94,8 @@ def _show(report: DiffReport, target: str, *, show_all: bool) -> None:
     for hint in report.hints:
         how = " by name" if hint.rule is not None else ""
         say(f"  try {hint_words(hint)}  ({hint.matches} tensors would match{how})")
+    if report.hints:
+        say("  `ruda suggest`, on the same file and target, looks for all the steps at once")
 
 
 _ORDER = ("error", "missing", "unused")

@@ -38,7 +38,8 @@ def command(
     """Show what is inside weight files.
 
     Only headers are read, so that a large file opens at once; --sha256 and --stats read values.
-    A file that is refused does not keep the others from being shown.
+    A file that is refused does not keep the others from being shown. A set of shards is named by
+    its folder, its index or any of its files.
     """
     from ruda.errors import RudaError
     from ruda.store import PathFilter, open_store
