@@ -60,6 +60,14 @@ def quantized(*quantizer, cls="torch.QInt8Storage"):
     return acts(table({"w": rebuilt}))
 
 
+TOLD = [
+    ("nothing", ""),
+    ("a call", "('storage', __import__('os').getcwd(), '0', 'cpu', 4)"),
+    ("a negative size", "('storage', <class 'torch.FloatStorage'>, '0', 'cpu', -4)"),
+    ("a quote", "('storage', <class 'torch.FloatStorage'>, '0', 'c\\'pu', 4)"),
+]
+"""Persistent ids that PyTorch would not write in protocol 0."""
+
 CASES = [
     pytest.param(
         torch_zip_raw(b"\x80\x02}"),
@@ -239,8 +247,24 @@ CASES = [
     pytest.param(
         acts(text("0") + PERSID),
         HeaderError,
-        "byte 55: a persistent id does not have the fields of a storage",
+        "byte 55: a persistent id is '0', which names no storage",
         id="persistent id a text",
+    ),
+    *(
+        pytest.param(
+            acts(text(told) + PERSID),
+            HeaderError,
+            f"byte {54 + len(told)}: a persistent id is {told!r}, which names no storage",
+            id=f"persistent id a text of {what}",
+        )
+        for what, told in TOLD
+    ),
+    pytest.param(
+        acts(text("('storage', <class 'os.system'>, '0', 'cpu', 4)") + PERSID),
+        UnsupportedContentError,
+        "byte 101: os.system is no storage class that Ruda knows, so its elements cannot be told "
+        "apart",
+        id="persistent id a text of another class",
     ),
     pytest.param(
         acts(group(text("storage"), NONE) + PERSID),

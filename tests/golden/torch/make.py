@@ -176,7 +176,7 @@ def main():
         torch.save(value, path, _use_new_zipfile_serialization=False)
 
     net, full, held = training()
-    for protocol in (2, 5):
+    for protocol in (0, 2, 5):
         put(
             f"training_{protocol}.pt",
             full,
@@ -184,6 +184,12 @@ def main():
             held,
         )
     put("training_legacy.pt", full, legacy, held)
+    put(
+        "training_0_legacy.pt",
+        full,
+        lambda v, p: torch.save(v, p, pickle_protocol=0, _use_new_zipfile_serialization=False),
+        held,
+    )
     for protocol in (0, 4):
         put(
             f"plain_{protocol}.pkl",

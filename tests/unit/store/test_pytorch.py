@@ -113,6 +113,13 @@ def test_facts_of_the_container_are_kept():
         assert index.extra["container"] == "pickle"
 
 
+@pytest.mark.parametrize("name", ["training_0.pt", "training_0_legacy.pt"])
+def test_protocol_0_is_read_though_torch_does_not(name):
+    with open_store(GOLDEN / name) as index:
+        (note,) = index.notes
+    assert note.startswith("the pickle has protocol 0, which PyTorch writes and does not load")
+
+
 def test_tensors_that_share_memory_name_the_first():
     with open_store(GOLDEN / "views.pt") as index:
         shared = {key: s.shared_with for key, s in index.items()}

@@ -6,6 +6,7 @@ against the size of the storage before anything is read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -31,6 +32,11 @@ _UNTYPED = ("torch.storage.UntypedStorage", "torch.UntypedStorage", "torch.cuda.
 _OF_CLASS = ("torch._tensor._rebuild_from_type", "torch._tensor._rebuild_from_type_v2")
 """Calls that call another; PyTorch never puts one into the other."""
 _U63_END = 1 << 63
+_TOLD = re.compile(
+    r"\('storage', <class '(?P<cls>[A-Za-z_.]{1,80})'>, '(?P<key>[^'\\]{1,80})', "
+    r"'(?P<location>[^'\\]{1,80})', (?P<numel>[0-9]{1,19})(?:, None)?\)"
+)
+"""A persistent id in protocol 0, which has texts only; the last field is of legacy files."""
 
 
 def sparse(layout: str, parts: Any) -> SparseRef:
@@ -113,6 +119,8 @@ class TorchBuilder:
         Raises HeaderError for anything but PyTorch's five or six fields, OffsetError for a size
         that cannot be.
         """
+        if isinstance(pid, str):
+            pid = self._told(pid)
         if isinstance(pid, tuple) and pid and pid[0] == "module":
             cls = pid[1] if len(pid) > 1 else None
             return cls if isinstance(cls, GlobalName) else Opaque("torch.source")
@@ -129,6 +137,22 @@ class TorchBuilder:
             raise OffsetError(f"storage {key!r} claims {numel!r} elements")
         part = pid[5] if len(pid) == 6 else None
         return part_of(self.register(StorageRef(key, storage_dtype(cls), numel, location)), part)
+
+    def _told(self, text: str) -> Any:
+        """The fields of a storage that protocol 0 wrote as Python prints them.
+
+        PyTorch writes such a file with ``pickle_protocol=0`` and cannot load it again.
+        """
+        found = _TOLD.fullmatch(text)
+        if found is None:
+            raise HeaderError(f"a persistent id is {text[:80]!r}, which names no storage")
+        self.notes.append(
+            "the pickle has protocol 0, which PyTorch writes and does not load again; what it says "
+            "of the storages was taken from its text"
+        )
+        module, _, name = found["cls"].rpartition(".")
+        cls = GlobalName(module, name)
+        return "storage", cls, found["key"], found["location"], int(found["numel"])
 
     def register(self, ref: StorageRef) -> StorageRef:
         known = self.storages.setdefault(ref.key, ref)
