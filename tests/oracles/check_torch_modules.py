@@ -4,7 +4,8 @@
 
 For every constructor call that torch's test suite makes, the state_dict is saved as ``.pt``,
 loaded into the module of Ruda's by ``pytorch-to-ruda`` with no other rule, and taken back by
-``ruda-to-pytorch``; every value must come back in its place. No part of the test suite: torch is
+``ruda-to-pytorch``; every value must come back in its place. Transformers must also give torch's
+results. No part of the test suite: torch is
 no dependency. Exit code 1 if a call fails.
 """
 
@@ -36,6 +37,7 @@ from torch.testing._internal.common_modules import module_db  # noqa: E402
 
 from ruda import nn  # noqa: E402
 from ruda.store import Recipe, apply, collect, convert, diff, open_store  # noqa: E402
+from ruda.tensor import Tensor  # noqa: E402
 
 TO_RUDA = Recipe(adapt=("pytorch-to-ruda",))
 TO_PYTORCH = Recipe(adapt=("ruda-to-pytorch",))
@@ -111,12 +113,14 @@ def attention(m: Any) -> nn.Module:
 
 
 def _settings(layer: Any) -> nn.TransformerSettings:
-    _require(layer.linear1.bias is not None, "no biases")
+    activation = "relu" if layer.activation in (torch.relu, torch.nn.functional.relu) else "gelu"
     return nn.TransformerSettings(
         layer.self_attn.embed_dim,
         layer.linear1.out_features,
         layer.self_attn.num_heads,
         norm_first=layer.norm_first,
+        activation=activation,
+        bias=layer.linear1.bias is not None,
     )
 
 
@@ -125,8 +129,13 @@ def transformer_layer(m: Any) -> nn.Module:
 
 
 def transformer_stack(m: Any) -> nn.Module:
-    _require(m.norm is None, "a norm after the last layer")
-    return getattr(nn, type(m).__name__)(_settings(m.layers[0]), m.num_layers)
+    make = getattr(nn, type(m).__name__)
+    return make(_settings(m.layers[0]), m.num_layers, final_norm=m.norm is not None)
+
+
+def transformer(m: Any) -> nn.Module:
+    encoder, decoder = m.encoder, m.decoder
+    return nn.Transformer(_settings(encoder.layers[0]), encoder.num_layers, decoder.num_layers)
 
 
 def _convolutions(*dims: int) -> dict[str, Callable[[Any], nn.Module]]:
@@ -154,6 +163,7 @@ OURS: dict[str, Callable[[Any], nn.Module]] = {
     "TransformerDecoderLayer": transformer_layer,
     "TransformerEncoder": transformer_stack,
     "TransformerDecoder": transformer_stack,
+    "Transformer": transformer,
     # Nothing to load: an empty file into a module without parameters.
     "ReLU": lambda m: nn.Relu(),
     "ReLU6": lambda m: nn.Relu6(),
@@ -163,6 +173,62 @@ OURS: dict[str, Callable[[Any], nn.Module]] = {
     "AvgPool2d": lambda m: nn.AvgPool2d(1),
     "AdaptiveAvgPool2d": lambda m: nn.AdaptiveAvgPool2d(1),
 }
+
+
+def encoded(ours: Any, module: Any) -> tuple[np.ndarray, Any]:
+    width = module.linear1.in_features if hasattr(module, "linear1") else _width(module)
+    x = torch.randn(2, 5, width)
+    return ours(Tensor.from_data(x.numpy())).numpy(), _batch_first(module, x)
+
+
+def _width(stack: Any) -> int:
+    return int(stack.layers[0].linear1.in_features)
+
+
+def _batch_first(module: Any, *given: Any) -> Any:
+    """What the module makes of inputs whose first axis is the batch."""
+    inner = module.layers[0] if hasattr(module, "layers") else module
+    inner = inner.encoder.layers[0] if hasattr(inner, "encoder") else inner
+    if inner.self_attn.batch_first:
+        return module(*given)
+    return module(*(x.transpose(0, 1) for x in given)).transpose(0, 1)
+
+
+def decoded(ours: Any, module: Any) -> tuple[np.ndarray, Any]:
+    width = module.linear1.in_features if hasattr(module, "linear1") else _width(module)
+    x, memory = torch.randn(2, 5, width), torch.randn(2, 4, width)
+    found = ours.forward_with_memory(Tensor.from_data(x.numpy()), Tensor.from_data(memory.numpy()))
+    return found.numpy(), _batch_first(module, x, memory)
+
+
+def translated(ours: Any, module: Any) -> tuple[np.ndarray, Any]:
+    x, source = torch.randn(2, 5, module.d_model), torch.randn(2, 4, module.d_model)
+    hidden = np.triu(np.ones((5, 5), bool), 1)
+    padding = np.array([[False] * 4, [False, False, True, True]])
+    found = ours.forward_with_source(
+        Tensor.from_data(x.numpy()),
+        Tensor.from_data(source.numpy()),
+        source_mask_pad=padding,
+        target_mask_attn=hidden,
+        memory_mask_pad=padding,
+    )
+    pad = torch.from_numpy(padding)
+    masks = {"src_key_padding_mask": pad, "memory_key_padding_mask": pad}
+    masks["tgt_mask"] = torch.from_numpy(hidden)
+    if module.batch_first:
+        return found.numpy(), module(source, x, **masks)
+    given = source.transpose(0, 1), x.transpose(0, 1)
+    return found.numpy(), module(*given, **masks).transpose(0, 1)
+
+
+RESULTS: dict[str, Callable[[Any, Any], tuple[np.ndarray, Any]]] = {
+    "TransformerEncoderLayer": encoded,
+    "TransformerEncoder": encoded,
+    "TransformerDecoderLayer": decoded,
+    "TransformerDecoder": decoded,
+    "Transformer": translated,
+}
+"""Modules of several parts, whose results are compared as well: ours and torch's."""
 
 
 def check(module: Any, ours: nn.Module, path: Path) -> None:
@@ -178,6 +244,11 @@ def check(module: Any, ours: nn.Module, path: Path) -> None:
         if not report.is_clean or not report.totals_hold:
             raise AssertionError(str(report))
         apply(source, ours, recipe=TO_RUDA)
+    if type(module).__name__ in RESULTS:
+        module.eval()
+        with torch.no_grad():
+            result, expected = RESULTS[type(module).__name__](ours, module)
+        np.testing.assert_allclose(result, expected.numpy(), rtol=1e-4, atol=1e-5)
     back = convert(collect(ours), recipe=TO_PYTORCH, target=ours)
     wanted = {k: v.numpy() for k, v in state.items() if not k.endswith("num_batches_tracked")}
     cells = type(module).__name__.endswith("Cell")
@@ -206,6 +277,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--verbose", action="store_true", help="also say what was left out")
     options = parser.parse_args()
+    torch.manual_seed(0)
     good: Counter[str] = Counter()
     bad: Counter[str] = Counter()
     unlike: dict[str, Counter[str]] = defaultdict(Counter)

@@ -70,10 +70,20 @@ grouped = st.one_of(
     st.builds(lambda a, b: nn.Lstm(a, b), few, few),
     st.builds(lambda a, b: nn.BiGru(a, b), few, few),
     st.builds(
-        lambda n, first: nn.TransformerEncoder(
-            nn.TransformerSettings(4, 3, 2, norm_first=first), n
+        lambda n, first, bias, norm: nn.TransformerEncoder(
+            nn.TransformerSettings(4, 3, 2, norm_first=first, bias=bias), n, final_norm=norm
         ),
         few,
+        st.booleans(),
+        st.booleans(),
+        st.booleans(),
+    ),
+    st.builds(
+        lambda n, first, bias: nn.Transformer(
+            nn.TransformerSettings(4, 3, 2, norm_first=first, bias=bias), n, 1
+        ),
+        few,
+        st.booleans(),
         st.booleans(),
     ),
 ).map(lambda layer: Fields({"rnn": layer}))

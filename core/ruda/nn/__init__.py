@@ -78,6 +78,8 @@ if TYPE_CHECKING:
     from ruda.nn.transformer import (
         NORM_FIRST,
         PositionWiseFeedForward,
+        Transformer,
+        TransformerConfig,
         TransformerDecoder,
         TransformerDecoderConfig,
         TransformerDecoderLayer,
@@ -162,6 +164,8 @@ __all__ = [
     "RotaryAttention",
     "RotaryEncoding",
     "Silu",
+    "Transformer",
+    "TransformerConfig",
     "TransformerDecoder",
     "TransformerDecoderConfig",
     "TransformerDecoderLayer",
@@ -295,6 +299,8 @@ __getattr__, __dir__ = lazy_door(
         "transformer": (
             "NORM_FIRST",
             "PositionWiseFeedForward",
+            "Transformer",
+            "TransformerConfig",
             "TransformerDecoder",
             "TransformerDecoderConfig",
             "TransformerDecoderLayer",

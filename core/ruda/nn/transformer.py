@@ -34,16 +34,25 @@ class PositionWiseFeedForward(Module):
         d_ff: int,
         *,
         activation: FeedForwardActivation = "gelu",
+        bias: bool = True,
         initializer: Initializer = DEFAULT,
         seed: int = 0,
     ) -> None:
         if activation not in ("gelu", "gelu_tanh", "relu"):
             raise SettingError(f"activation is 'gelu', 'gelu_tanh' or 'relu', got {activation!r}")
         self.linear_inner = Linear(
-            d_model, d_ff, initializer=initializer, seed=derive_seed(seed, "linear_inner")
+            d_model,
+            d_ff,
+            bias=bias,
+            initializer=initializer,
+            seed=derive_seed(seed, "linear_inner"),
         )
         self.linear_outer = Linear(
-            d_ff, d_model, initializer=initializer, seed=derive_seed(seed, "linear_outer")
+            d_ff,
+            d_model,
+            bias=bias,
+            initializer=initializer,
+            seed=derive_seed(seed, "linear_outer"),
         )
         is_relu = activation == "relu"
         self.activation = Relu() if is_relu else Gelu(approximate=activation == "gelu_tanh")
@@ -55,7 +64,10 @@ class PositionWiseFeedForward(Module):
 
 @dataclass(frozen=True, slots=True)
 class TransformerSettings:
-    """Settings of one layer of a transformer; the layers of a stack have the same."""
+    """Settings of one layer of a transformer; the layers of a stack have the same.
+
+    Without ``bias`` no Linear and no norm of a layer has one, as in PyTorch.
+    """
 
     d_model: int
     d_ff: int
@@ -66,6 +78,7 @@ class TransformerSettings:
     layer_norm_eps: float = 1e-5
     activation: FeedForwardActivation = "gelu"
     initializer: Initializer = DEFAULT
+    bias: bool = True
 
     def attention(self, seed: int) -> MultiHeadAttention:
         """The attention of a layer."""
@@ -74,6 +87,7 @@ class TransformerSettings:
             self.n_heads,
             dropout=self.dropout,
             quiet_softmax=self.quiet_softmax,
+            bias=self.bias,
             initializer=self.initializer,
             seed=seed,
         )
@@ -84,13 +98,14 @@ class TransformerSettings:
             self.d_model,
             self.d_ff,
             activation=self.activation,
+            bias=self.bias,
             initializer=self.initializer,
             seed=seed,
         )
 
     def norm(self) -> LayerNorm:
         """A norm of a layer."""
-        return LayerNorm(self.d_model, epsilon=self.layer_norm_eps)
+        return LayerNorm(self.d_model, epsilon=self.layer_norm_eps, bias=self.bias)
 
 
 class _Layer(Module):
@@ -180,37 +195,105 @@ class TransformerDecoderLayer(_Layer):
 
 
 class TransformerEncoder(Module):
-    """Encoder layers one after the other."""
+    """Encoder layers one after the other; ``norm`` after the last is None unless asked for."""
 
-    def __init__(self, settings: TransformerSettings, n_layers: int, *, seed: int = 0) -> None:
+    def __init__(
+        self,
+        settings: TransformerSettings,
+        n_layers: int,
+        *,
+        final_norm: bool = False,
+        seed: int = 0,
+    ) -> None:
         _check_layers(n_layers)
         self.layers = [
             TransformerEncoderLayer(settings, seed=derive_seed(seed, f"layers.{at}"))
             for at in range(n_layers)
         ]
+        self.norm = settings.norm() if final_norm else None
 
     def forward(self, x: Tensor) -> Tensor:
         """(batch, time, d_model) of the same shape. Raises as the layers inside do."""
         for layer in self.layers:
             x = layer(x)
-        return x
+        return self.norm(x) if self.norm is not None else x
+
+    def forward_masked(
+        self, x: Tensor, *, mask_pad: Array | None = None, mask_attn: Array | None = None
+    ) -> Tensor:
+        """As ``forward``; masks as in ``MultiHeadAttention.attend``."""
+        for layer in self.layers:
+            x = layer.forward_masked(x, mask_pad=mask_pad, mask_attn=mask_attn)
+        return self.norm(x) if self.norm is not None else x
 
 
 class TransformerDecoder(Module):
-    """Decoder layers one after the other, all looking at the same memory."""
+    """Decoder layers one after the other, all looking at the same memory.
 
-    def __init__(self, settings: TransformerSettings, n_layers: int, *, seed: int = 0) -> None:
+    ``norm`` after the last is None unless asked for.
+    """
+
+    def __init__(
+        self,
+        settings: TransformerSettings,
+        n_layers: int,
+        *,
+        final_norm: bool = False,
+        seed: int = 0,
+    ) -> None:
         _check_layers(n_layers)
         self.layers = [
             TransformerDecoderLayer(settings, seed=derive_seed(seed, f"layers.{at}"))
             for at in range(n_layers)
         ]
+        self.norm = settings.norm() if final_norm else None
 
     def forward_with_memory(self, x: Tensor, memory: Tensor, **masks: Array | None) -> Tensor:
         """(batch, time, d_model) of the same shape; masks as in the layer."""
         for layer in self.layers:
             x = layer.forward_with_memory(x, memory, **masks)
-        return x
+        return self.norm(x) if self.norm is not None else x
+
+
+class Transformer(Module):
+    """An encoder, and a decoder that looks at what the encoder made; a norm after each.
+
+    ``encoder`` and ``decoder`` are as in PyTorch, ``encoder.norm`` and ``decoder.norm`` included.
+    """
+
+    def __init__(
+        self,
+        settings: TransformerSettings,
+        n_encoder_layers: int,
+        n_decoder_layers: int,
+        *,
+        seed: int = 0,
+    ) -> None:
+        self.encoder = TransformerEncoder(
+            settings, n_encoder_layers, final_norm=True, seed=derive_seed(seed, "encoder")
+        )
+        self.decoder = TransformerDecoder(
+            settings, n_decoder_layers, final_norm=True, seed=derive_seed(seed, "decoder")
+        )
+
+    def forward_with_source(
+        self,
+        x: Tensor,
+        source: Tensor,
+        *,
+        source_mask_pad: Array | None = None,
+        source_mask_attn: Array | None = None,
+        **masks: Array | None,
+    ) -> Tensor:
+        """(batch, time, d_model) of the shape of ``x``, the target; ``source`` has its own time.
+
+        Masks of the target and of the memory are those of ``TransformerDecoderLayer``; PyTorch
+        takes the source first.
+        """
+        memory = self.encoder.forward_masked(
+            source, mask_pad=source_mask_pad, mask_attn=source_mask_attn
+        )
+        return self.decoder.forward_with_memory(x, memory, **masks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,10 +310,14 @@ class TransformerEncoderConfig:
     layer_norm_eps: float = 1e-5
     activation: FeedForwardActivation = "gelu"
     initializer: Initializer = DEFAULT
+    bias: bool = True
+    final_norm: bool = False
 
     def init(self, device: HostDevice, *, seed: int = 0) -> TransformerEncoder:
         """A new stack; its values are drawn from the seed when first needed."""
-        return TransformerEncoder(_layer_settings(self), self.n_layers, seed=seed)
+        return TransformerEncoder(
+            _layer_settings(self), self.n_layers, final_norm=self.final_norm, seed=seed
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,14 +334,42 @@ class TransformerDecoderConfig:
     layer_norm_eps: float = 1e-5
     activation: FeedForwardActivation = "gelu"
     initializer: Initializer = DEFAULT
+    bias: bool = True
+    final_norm: bool = False
 
     def init(self, device: HostDevice, *, seed: int = 0) -> TransformerDecoder:
         """A new stack; its values are drawn from the seed when first needed."""
-        return TransformerDecoder(_layer_settings(self), self.n_layers, seed=seed)
+        return TransformerDecoder(
+            _layer_settings(self), self.n_layers, final_norm=self.final_norm, seed=seed
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TransformerConfig:
+    """Settings of a Transformer."""
+
+    d_model: int
+    d_ff: int
+    n_heads: int
+    n_encoder_layers: int
+    n_decoder_layers: int
+    dropout: float = 0.1
+    norm_first: bool = False
+    quiet_softmax: bool = False
+    layer_norm_eps: float = 1e-5
+    activation: FeedForwardActivation = "gelu"
+    initializer: Initializer = DEFAULT
+    bias: bool = True
+
+    def init(self, device: HostDevice, *, seed: int = 0) -> Transformer:
+        """A new network; its values are drawn from the seed when first needed."""
+        return Transformer(
+            _layer_settings(self), self.n_encoder_layers, self.n_decoder_layers, seed=seed
+        )
 
 
 def _layer_settings(
-    config: TransformerEncoderConfig | TransformerDecoderConfig,
+    config: TransformerEncoderConfig | TransformerDecoderConfig | TransformerConfig,
 ) -> TransformerSettings:
     return TransformerSettings(
         config.d_model,
@@ -266,6 +381,7 @@ def _layer_settings(
         config.layer_norm_eps,
         config.activation,
         config.initializer,
+        config.bias,
     )
 
 

@@ -40,6 +40,7 @@ KNOWN_KINDS = NORMS | {
     "PositionWiseFeedForward",
     "Rnn",
     "SwiGlu",
+    "Transformer",
     "TransformerDecoder",
     "TransformerDecoderLayer",
     "TransformerEncoder",

@@ -227,6 +227,43 @@ class TestTransformer:
         expected = decoder.layers[1].forward_with_memory(middle, given).numpy()
         np.testing.assert_array_equal(decoder.forward_with_memory(given, given).numpy(), expected)
 
+    def test_without_biases_only_weights_and_gammas_are_left(self):
+        settings = {"bias": False, "final_norm": True}
+        encoder = nn.TransformerEncoderConfig(6, 8, 2, 1, **settings).init(DEVICE)
+        decoder = nn.TransformerDecoderConfig(6, 8, 2, 1, **settings).init(DEVICE)
+        both = nn.TransformerConfig(6, 8, 2, 1, 1, bias=False).init(DEVICE)
+        kept = [entry.key for stack in (encoder, decoder) for entry in stack.walk()]
+        assert {key.rpartition(".")[2] for key in kept} == {"weight", "gamma"}
+        assert len(kept) == 6 + 2 + 1 + 10 + 3 + 1
+        assert [entry.key.partition(".")[2] for entry in both.walk()] == kept
+
+    def test_a_final_norm_comes_after_the_last_layer(self):
+        settings = nn.TransformerSettings(6, 8, 2, norm_first=True)
+        x, memory = Tensor.from_data(normal(1, 3, 6)), Tensor.from_data(normal(1, 4, 6, seed=9))
+        stack = filled(nn.TransformerEncoder(settings, 1, final_norm=True))
+        expected = stack.norm(stack.layers[0](x)).numpy()
+        np.testing.assert_array_equal(stack(x).numpy(), expected)
+        np.testing.assert_array_equal(stack.forward_masked(x).numpy(), expected)
+        decoder = filled(nn.TransformerDecoder(settings, 1, final_norm=True))
+        expected = decoder.norm(decoder.layers[0].forward_with_memory(x, memory)).numpy()
+        np.testing.assert_array_equal(decoder.forward_with_memory(x, memory).numpy(), expected)
+
+    def test_a_transformer_is_an_encoder_and_a_decoder_of_its_result(self):
+        whole = filled(nn.TransformerConfig(6, 8, 2, 2, 1).init(DEVICE))
+        x, source = Tensor.from_data(normal(1, 3, 6)), Tensor.from_data(normal(1, 4, 6, seed=9))
+        expected = whole.decoder.forward_with_memory(x, whole.encoder(source)).numpy()
+        np.testing.assert_array_equal(whole.forward_with_source(x, source).numpy(), expected)
+
+    def test_hidden_places_of_the_source_change_nothing(self):
+        whole = filled(nn.TransformerConfig(6, 8, 2, 2, 1).init(DEVICE))
+        x, source = Tensor.from_data(normal(1, 3, 6)), normal(1, 4, 6, seed=9)
+        hidden = np.array([[False, False, False, True]])
+        found = whole.forward_with_source(
+            x, Tensor.from_data(source), source_mask_pad=hidden, memory_mask_pad=hidden
+        )
+        expected = whole.forward_with_source(x, Tensor.from_data(source[:, :3]))
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), atol=1e-5)
+
     def test_wrong_settings_are_refused(self):
         with pytest.raises(SettingError, match="a stack needs at least one layer, got 0"):
             nn.TransformerEncoderConfig(6, 8, 2, 0).init(DEVICE)
