@@ -14,6 +14,12 @@ _MOST = 2000
 def absence(path: Path) -> str:
     """The sentence, with the name in the same folder that may have been meant."""
     try:
+        leads = path.parent / os.readlink(path)
+    except (OSError, ValueError):
+        pass  # no link
+    else:
+        return f"this is a link to {leads}, and there is no file there"
+    try:
         with os.scandir(path.parent) as found:
             names = [entry.name for entry in islice(found, _MOST)]
     except FileNotFoundError:

@@ -93,6 +93,14 @@ def test_a_missing_file_is_said_to_be_missing(tmp_path):
         open_store(tmp_path / "absent.pt")
 
 
+def test_a_link_that_leads_nowhere_says_where_it_leads(tmp_path):
+    (tmp_path / "m.pt").symlink_to("gone.pt")
+    with pytest.raises(FileAccessError) as caught:
+        open_store(tmp_path / "m.pt")
+    said = f"m.pt: this is a link to {tmp_path / 'gone.pt'}, and there is no file there"
+    assert str(caught.value).endswith(said)
+
+
 @pytest.mark.parametrize(
     "frame", [b"\x28\xb5\x2f\xfd\x04\x88\x45\x05\0", b"\x1f\x8b\x08\0\0\0\0\0\0\xff"]
 )
