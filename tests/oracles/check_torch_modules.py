@@ -147,6 +147,13 @@ def _convolutions(*dims: int) -> dict[str, Callable[[Any], nn.Module]]:
     }
 
 
+POOLS = ("MaxPool", "AvgPool", "AdaptiveAvgPool")
+
+
+def pool(m: Any) -> nn.Module:
+    return getattr(nn, type(m).__name__)(1)
+
+
 OURS: dict[str, Callable[[Any], nn.Module]] = {
     "Linear": lambda m: nn.Linear(m.in_features, m.out_features, bias=m.bias is not None),
     "Embedding": lambda m: nn.Embedding(m.num_embeddings, m.embedding_dim),
@@ -169,9 +176,7 @@ OURS: dict[str, Callable[[Any], nn.Module]] = {
     "ReLU6": lambda m: nn.Relu6(),
     "SiLU": lambda m: nn.Silu(),
     "GELU": lambda m: nn.Gelu(),
-    "MaxPool2d": lambda m: nn.MaxPool2d(1),
-    "AvgPool2d": lambda m: nn.AvgPool2d(1),
-    "AdaptiveAvgPool2d": lambda m: nn.AdaptiveAvgPool2d(1),
+    **{f"{kind}{d}d": pool for kind in POOLS for d in (1, 2, 3)},
 }
 
 

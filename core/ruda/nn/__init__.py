@@ -6,6 +6,14 @@ from ruda._doors import lazy_door
 
 if TYPE_CHECKING:
     from ruda.nn.activation import Gelu, PRelu, PReluConfig, Relu, Relu6, Silu
+    from ruda.nn.adaptive_pooling import (
+        AdaptiveAvgPool1d,
+        AdaptiveAvgPool1dConfig,
+        AdaptiveAvgPool2d,
+        AdaptiveAvgPool2dConfig,
+        AdaptiveAvgPool3d,
+        AdaptiveAvgPool3dConfig,
+    )
     from ruda.nn.attention import MultiHeadAttention, MultiHeadAttentionConfig
     from ruda.nn.conv import Conv1d, Conv1dConfig, Conv2d, Conv2dConfig, Conv3d, Conv3dConfig
     from ruda.nn.conv_transpose import (
@@ -51,12 +59,20 @@ if TYPE_CHECKING:
     from ruda.nn.param import Param
     from ruda.nn.param_id import ParamId
     from ruda.nn.pooling import (
-        AdaptiveAvgPool2d,
-        AdaptiveAvgPool2dConfig,
         AvgPool2d,
         AvgPool2dConfig,
         MaxPool2d,
         MaxPool2dConfig,
+    )
+    from ruda.nn.pooling_1d_3d import (
+        AvgPool1d,
+        AvgPool1dConfig,
+        AvgPool3d,
+        AvgPool3dConfig,
+        MaxPool1d,
+        MaxPool1dConfig,
+        MaxPool3d,
+        MaxPool3dConfig,
     )
     from ruda.nn.prediction import predict
     from ruda.nn.profiling import LayerSize, LayerTime, layer_sizes, profile
@@ -90,10 +106,18 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool1dConfig",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool2dConfig",
+    "AdaptiveAvgPool3d",
+    "AdaptiveAvgPool3dConfig",
+    "AvgPool1d",
+    "AvgPool1dConfig",
     "AvgPool2d",
     "AvgPool2dConfig",
+    "AvgPool3d",
+    "AvgPool3dConfig",
     "BatchNorm",
     "BatchNormConfig",
     "BiGru",
@@ -139,8 +163,12 @@ __all__ = [
     "LinearConfig",
     "Lstm",
     "LstmConfig",
+    "MaxPool1d",
+    "MaxPool1dConfig",
     "MaxPool2d",
     "MaxPool2dConfig",
+    "MaxPool3d",
+    "MaxPool3dConfig",
     "Module",
     "ModuleSpec",
     "MultiHeadAttention",
@@ -192,6 +220,14 @@ __getattr__, __dir__ = lazy_door(
             "Relu",
             "Relu6",
             "Silu",
+        ),
+        "adaptive_pooling": (
+            "AdaptiveAvgPool1d",
+            "AdaptiveAvgPool1dConfig",
+            "AdaptiveAvgPool2d",
+            "AdaptiveAvgPool2dConfig",
+            "AdaptiveAvgPool3d",
+            "AdaptiveAvgPool3dConfig",
         ),
         "attention": (
             "MultiHeadAttention",
@@ -260,12 +296,20 @@ __getattr__, __dir__ = lazy_door(
         "param": ("Param",),
         "param_id": ("ParamId",),
         "pooling": (
-            "AdaptiveAvgPool2d",
-            "AdaptiveAvgPool2dConfig",
             "AvgPool2d",
             "AvgPool2dConfig",
             "MaxPool2d",
             "MaxPool2dConfig",
+        ),
+        "pooling_1d_3d": (
+            "AvgPool1d",
+            "AvgPool1dConfig",
+            "AvgPool3d",
+            "AvgPool3dConfig",
+            "MaxPool1d",
+            "MaxPool1dConfig",
+            "MaxPool3d",
+            "MaxPool3dConfig",
         ),
         "prediction": ("predict",),
         "profiling": (

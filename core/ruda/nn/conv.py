@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -15,19 +15,19 @@ from ruda.nn.init import DEFAULT, Fans, Initializer, derive_seed
 from ruda.nn.module import Module
 from ruda.nn.param import Param
 from ruda.nn.precision import working_input, working_values
-from ruda.nn.window import Padding, Pair, Window2d
+from ruda.nn.window import (
+    Padding,
+    Padding1d,
+    Padding3d,
+    Pair,
+    Triple,
+    Window2d,
+    as_flat_padding,
+    as_triple,
+)
 from ruda.tensor import DType, HostDevice, Tensor, TensorData
 
 Array = np.ndarray[Any, Any]
-
-Padding1d: TypeAlias = Literal["valid", "same"] | int | tuple[int, int]
-"""``valid`` (none), ``same``, one number, or (left, right)."""
-
-Triple: TypeAlias = int | tuple[int, int, int]
-"""One number for depth, height and width, or one each."""
-
-Padding3d: TypeAlias = Literal["valid", "same"] | Triple
-"""``valid`` (none), ``same``, or as much on both sides of depth, height and width."""
 
 COLUMN_BYTES = 1 << 20
 """Memory for unfolded windows: as much as stays in the second-level cache of a core."""
@@ -158,7 +158,7 @@ class Conv1d(Module):
         seed: int = 0,
     ) -> None:
         check_channels("Conv1d", in_channels, out_channels, groups)
-        sides: Padding = padding if isinstance(padding, str) else _flat_padding(padding)
+        sides: Padding = padding if isinstance(padding, str) else as_flat_padding(padding)
         self._window = Window2d.of((1, kernel_size), (1, stride), (1, dilation), sides)
         self._groups = groups
         shape = (out_channels, in_channels // groups, kernel_size)
@@ -235,14 +235,14 @@ class Conv3d(Module):
         seed: int = 0,
     ) -> None:
         check_channels("Conv3d", in_channels, out_channels, groups)
-        kernel = _triple(kernel_size, "kernel_size", 1)
-        steps, gaps = _triple(stride, "stride", 1), _triple(dilation, "dilation", 1)
+        kernel = as_triple(kernel_size, "kernel_size", 1)
+        steps, gaps = as_triple(stride, "stride", 1), as_triple(dilation, "dilation", 1)
         flat: Padding
         deep: Padding
         if isinstance(padding, str):
             flat = deep = padding
         else:
-            sides = _triple(padding, "padding", 0)
+            sides = as_triple(padding, "padding", 0)
             flat, deep = sides[1:], (0, sides[0])
         self._window = Window2d.of(kernel[1:], steps[1:], gaps[1:], flat)
         # The depth is the width of a picture one row high.
@@ -339,23 +339,6 @@ def conv_params(
     if not bias:
         return weight, None
     return weight, Param(shape[:1], initializer, fans=fans, seed=derive_seed(seed, "bias"))
-
-
-def _flat_padding(padding: int | tuple[int, int]) -> tuple[int, int, int, int]:
-    """(left, right) as (top, left, bottom, right)."""
-    sides = (padding, padding) if isinstance(padding, int) else tuple(padding)
-    if len(sides) != 2:
-        raise SettingError(
-            f"padding is 'valid', 'same', or one or two whole numbers from 0, got {padding!r}"
-        )
-    return 0, sides[0], 0, sides[1]
-
-
-def _triple(value: Triple, name: str, least: int) -> tuple[int, int, int]:
-    sizes = (value,) * 3 if isinstance(value, int) else tuple(value)
-    if len(sizes) != 3 or any(size < least for size in sizes):
-        raise SettingError(f"{name} is one or three whole numbers from {least}, got {value!r}")
-    return sizes[0], sizes[1], sizes[2]
 
 
 def _convolve(

@@ -1,4 +1,4 @@
-"""Pooling: the largest value or the mean of each window."""
+"""Pooling of pictures: the largest value or the mean of each window."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ruda import _kernels
 from ruda.errors import SettingError
 from ruda.nn.module import Module
 from ruda.nn.precision import working_input
-from ruda.nn.window import Padding, Pair, Window2d, as_pair
+from ruda.nn.window import Padding, Pair, Window2d
 from ruda.tensor import HostDevice, Tensor
 
 Array = np.ndarray[Any, Any]
@@ -42,20 +42,26 @@ class MaxPool2d(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Raises ShapeError and DTypeError naming the layer."""
-        size = self._window.output_size(*x.shape[2:]) if x.rank == 4 else (0, 0)
-        if min(size) < 1:
+        if x.rank != 4 or not self.has_room(*x.shape[2:]):
             rows, columns = self._window.reach
             raise self.shape_error(
                 f"[batch, channel, height, width] with room for a window of {rows} × {columns}",
                 x.shape,
             )
-        padded = self._window.pad(working_input(self, x), -np.inf)
+        return Tensor(self.pooled(working_input(self, x)))
+
+    def has_room(self, height: int, width: int) -> bool:
+        """Whether a window fits."""
+        return min(self._window.output_size(height, width)) >= 1
+
+    def pooled(self, x: Array) -> Array:
+        """The same of values that have room for a window."""
+        window = self._window
+        size = window.output_size(*x.shape[2:])
+        padded = window.pad(x, -np.inf)
         if padded.dtype == np.float32:
-            window = self._window
-            return Tensor(
-                _kernels.max_pool(padded, window.kernel, window.stride, dilation=window.dilation)
-            )
-        result = None
+            return _kernels.max_pool(padded, window.kernel, window.stride, dilation=window.dilation)
+        result: Array | None = None
         for row in range(self._window.kernel[0]):
             for column in range(self._window.kernel[1]):
                 seen = self._window.at(padded, row, column, size)
@@ -64,7 +70,7 @@ class MaxPool2d(Module):
                 else:
                     np.maximum(result, seen, out=result)
         assert result is not None  # a window has at least one point
-        return Tensor(result)
+        return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,21 +116,28 @@ class AvgPool2d(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Raises ShapeError and DTypeError naming the layer."""
-        rows, columns = self._window.kernel
-        height, width = x.shape[2:] if x.rank == 4 else (0, 0)
-        if min(self._window.output_size(height, width)) < 1:
+        if x.rank != 4 or not self.has_room(*x.shape[2:]):
+            rows, columns = self._window.kernel
             raise self.shape_error(
                 f"[batch, channel, height, width] with room for a window of {rows} × {columns}",
                 x.shape,
             )
-        result = working_input(self, x)
+        return Tensor(self.pooled(working_input(self, x)))
+
+    def has_room(self, height: int, width: int) -> bool:
+        """Whether a window fits."""
+        return min(self._window.output_size(height, width)) >= 1
+
+    def pooled(self, x: Array) -> Array:
+        """The same of values that have room for a window."""
+        height, width = x.shape[2:]
         top, left, bottom, right = self._window.pads(height, width)
-        if result.dtype == np.float32 and self._divides_alike(height, width):
-            padded = self._window.pad(result, 0)
-            return Tensor(_kernels.average_pool(padded, self._window.kernel, self._window.stride))
+        if x.dtype == np.float32 and self._divides_alike(height, width):
+            padded = self._window.pad(x, 0)
+            return _kernels.average_pool(padded, self._window.kernel, self._window.stride)
         for axis, before, after in ((2, top, bottom), (3, left, right)):
-            result = self._along(result, axis, before, after)
-        return Tensor(result)
+            x = self._along(x, axis, before, after)
+        return x
 
     def _divides_alike(self, height: int, width: int) -> bool:
         """Whether every window has all of its points."""
@@ -181,40 +194,3 @@ class AvgPool2dConfig:
             count_include_pad=self.count_include_pad,
             ceil_mode=self.ceil_mode,
         )
-
-
-class AdaptiveAvgPool2d(Module):
-    """(batch, channel, height, width) → (batch, channel, *output_size), whatever the input's size.
-
-    Cell i of n takes the rows from ⌊i · height / n⌋ to ⌈(i + 1) · height / n⌉.
-    """
-
-    def __init__(self, output_size: Pair) -> None:
-        self._size = as_pair(output_size, "output_size")
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Raises ShapeError and DTypeError naming the layer."""
-        if x.rank != 4 or min(x.shape[2:]) < 1:
-            raise self.shape_error("[batch, channel, height, width]", x.shape)
-        result = working_input(self, x)
-        with np.errstate(all="ignore"):  # NaN and Inf in the input are results, not news
-            for axis, cells in ((2, self._size[0]), (3, self._size[1])):
-                size = result.shape[axis]
-                moved = np.moveaxis(result, axis, 0)
-                means = [
-                    moved[cell * size // cells : -(-(cell + 1) * size // cells)].mean(axis=0)
-                    for cell in range(cells)
-                ]
-                result = np.stack(means, axis=axis)
-        return Tensor(result)
-
-
-@dataclass(frozen=True, slots=True)
-class AdaptiveAvgPool2dConfig:
-    """Settings of an AdaptiveAvgPool2d."""
-
-    output_size: Pair
-
-    def init(self, device: HostDevice | None = None) -> AdaptiveAvgPool2d:
-        """A new layer. It has no parameters, so the device does not matter."""
-        return AdaptiveAvgPool2d(self.output_size)

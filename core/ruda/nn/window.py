@@ -18,12 +18,40 @@ Padding: TypeAlias = Literal["valid", "same"] | int | tuple[int, int] | tuple[in
 """``valid`` (none), ``same``, one number, (height, width), or (top, left, bottom, right)."""
 
 
+Padding1d: TypeAlias = Literal["valid", "same"] | int | tuple[int, int]
+"""``valid`` (none), ``same``, one number, or (left, right)."""
+
+Triple: TypeAlias = int | tuple[int, int, int]
+"""One number for depth, height and width, or one each."""
+
+Padding3d: TypeAlias = Literal["valid", "same"] | Triple
+"""``valid`` (none), ``same``, or as much on both sides of depth, height and width."""
+
+
 def as_pair(value: Pair, name: str, *, least: int = 1) -> tuple[int, int]:
     """Height and width. Raises SettingError below ``least``."""
     pair = (value, value) if isinstance(value, int) else tuple(value)
     if len(pair) != 2 or any(size < least for size in pair):
         raise SettingError(f"{name} is one or two whole numbers from {least}, got {value}")
     return pair
+
+
+def as_flat_padding(padding: int | tuple[int, int]) -> tuple[int, int, int, int]:
+    """(left, right) as (top, left, bottom, right). Raises SettingError."""
+    sides = (padding, padding) if isinstance(padding, int) else tuple(padding)
+    if len(sides) != 2:
+        raise SettingError(
+            f"padding is 'valid', 'same', or one or two whole numbers from 0, got {padding!r}"
+        )
+    return 0, sides[0], 0, sides[1]
+
+
+def as_triple(value: Triple, name: str, least: int) -> tuple[int, int, int]:
+    """Depth, height and width. Raises SettingError below ``least``."""
+    sizes = (value,) * 3 if isinstance(value, int) else tuple(value)
+    if len(sizes) != 3 or any(size < least for size in sizes):
+        raise SettingError(f"{name} is one or three whole numbers from {least}, got {value!r}")
+    return sizes[0], sizes[1], sizes[2]
 
 
 @dataclass(frozen=True, slots=True)

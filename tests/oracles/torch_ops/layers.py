@@ -107,50 +107,65 @@ def transposed(axes: int) -> Twin:
     return run
 
 
-def max_pool2d(
-    x: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    dilation: Any = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    require(not ceil_mode, "a last window that is cut off")
-    layer = nn.MaxPool2d(
-        numbers(kernel_size, 2),
-        stride=None if not stride else numbers(stride, 2),
-        padding=numbers(padding, 2),
-        dilation=numbers(dilation, 2),
-    )
-    found = batched(x, 4, layer)
-    return First(found) if return_indices else found
+def max_pool(axes: int) -> Twin:
+    make = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d)[axes - 1]
+
+    def run(
+        x: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        require(not ceil_mode, "a last window that is cut off")
+        layer = make(
+            single(kernel_size, axes),
+            stride=None if not stride else single(stride, axes),
+            padding=single(padding, axes),
+            dilation=single(dilation, axes),
+        )
+        found = batched(x, axes + 2, layer)
+        return First(found) if return_indices else found
+
+    return run
 
 
-def avg_pool2d(
-    x: Any,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: Any = None,
-) -> Any:
-    require(divisor_override is None, "another divisor")
-    layer = nn.AvgPool2d(
-        numbers(kernel_size, 2),
-        stride=None if not stride else numbers(stride, 2),
-        padding=numbers(padding, 2),
-        count_include_pad=count_include_pad,
-        ceil_mode=ceil_mode,
-    )
-    return batched(x, 4, layer)
+def avg_pool(axes: int) -> Twin:
+    make = (nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d)[axes - 1]
+
+    def run(
+        x: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: Any = None,
+    ) -> Any:
+        require(divisor_override is None, "another divisor")
+        layer = make(
+            single(kernel_size, axes),
+            stride=None if not stride else single(stride, axes),
+            padding=single(padding, axes),
+            count_include_pad=count_include_pad,
+            ceil_mode=ceil_mode,
+        )
+        return batched(x, axes + 2, layer)
+
+    return run
 
 
-def adaptive_avg_pool2d(x: Any, output_size: Any) -> Any:
-    sizes = zip(numbers(output_size, 2), x.shape[-2:], strict=True)
-    layer = nn.AdaptiveAvgPool2d(tuple(n if wanted is None else wanted for wanted, n in sizes))
-    return batched(x, 4, layer)
+def adaptive_avg_pool(axes: int) -> Twin:
+    make = (nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d, nn.AdaptiveAvgPool3d)[axes - 1]
+
+    def run(x: Any, output_size: Any) -> Any:
+        sizes = zip(numbers(output_size, axes), x.shape[-axes:], strict=True)
+        wanted = tuple(n if size is None else size for size, n in sizes)
+        return batched(x, axes + 2, make(single(wanted, axes)))
+
+    return run
 
 
 def layer_norm(
@@ -264,9 +279,9 @@ def cast(to: DType) -> Twin:
 LAYERS: dict[str, Twin] = {
     **{f"nn.functional.conv{axes}d": convolution(axes) for axes in (1, 2, 3)},
     **{f"nn.functional.conv_transpose{axes}d": transposed(axes) for axes in (1, 2, 3)},
-    "nn.functional.max_pool2d": max_pool2d,
-    "nn.functional.avg_pool2d": avg_pool2d,
-    "nn.functional.adaptive_avg_pool2d": adaptive_avg_pool2d,
+    **{f"nn.functional.max_pool{axes}d": max_pool(axes) for axes in (1, 2, 3)},
+    **{f"nn.functional.avg_pool{axes}d": avg_pool(axes) for axes in (1, 2, 3)},
+    **{f"nn.functional.adaptive_avg_pool{axes}d": adaptive_avg_pool(axes) for axes in (1, 2, 3)},
     "nn.functional.layer_norm": layer_norm,
     "nn.functional.rms_norm": rms_norm,
     "nn.functional.group_norm": group_norm,
