@@ -156,6 +156,9 @@ def pool(m: Any) -> nn.Module:
 
 OURS: dict[str, Callable[[Any], nn.Module]] = {
     "Linear": lambda m: nn.Linear(m.in_features, m.out_features, bias=m.bias is not None),
+    "Bilinear": lambda m: nn.Bilinear(
+        m.in1_features, m.in2_features, m.out_features, bias=m.bias is not None
+    ),
     "Embedding": lambda m: nn.Embedding(m.num_embeddings, m.embedding_dim),
     "PReLU": lambda m: nn.PRelu(m.num_parameters),
     "GroupNorm": group_norm,

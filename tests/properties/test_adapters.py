@@ -55,6 +55,7 @@ LAYERS: list[Callable[[int, int], Module]] = [
     lambda a, _: nn.InstanceNorm(a),
     lambda a, _: nn.RmsNorm(a),
     lambda a, _: nn.PRelu(a),
+    lambda a, b: nn.Bilinear(a, b, 3),
 ]
 NAMES = st.sampled_from(["fc", "norm", "c_attn", "c_fc", "c_proj", "wq", "query", "k_proj", "0"])
 layers = st.builds(lambda make, a, b: make(a, b), st.sampled_from(LAYERS), few, few)

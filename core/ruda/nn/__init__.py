@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         AdaptiveAvgPool3dConfig,
     )
     from ruda.nn.attention import MultiHeadAttention, MultiHeadAttentionConfig
+    from ruda.nn.bilinear import Bilinear, BilinearConfig
     from ruda.nn.conv import Conv1d, Conv1dConfig, Conv2d, Conv2dConfig, Conv3d, Conv3dConfig
     from ruda.nn.conv_transpose import (
         ConvTranspose1d,
@@ -58,6 +59,12 @@ if TYPE_CHECKING:
     )
     from ruda.nn.param import Param
     from ruda.nn.param_id import ParamId
+    from ruda.nn.pixel_shuffle import (
+        PixelShuffle,
+        PixelShuffleConfig,
+        PixelUnshuffle,
+        PixelUnshuffleConfig,
+    )
     from ruda.nn.pooling import (
         AvgPool2d,
         AvgPool2dConfig,
@@ -123,6 +130,8 @@ __all__ = [
     "BiGru",
     "BiLstm",
     "BiRnn",
+    "Bilinear",
+    "BilinearConfig",
     "Constant",
     "Conv1d",
     "Conv1dConfig",
@@ -181,6 +190,10 @@ __all__ = [
     "ParamEntry",
     "ParamId",
     "ParamSpec",
+    "PixelShuffle",
+    "PixelShuffleConfig",
+    "PixelUnshuffle",
+    "PixelUnshuffleConfig",
     "PositionWiseFeedForward",
     "RecurrentState",
     "Relu",
@@ -232,6 +245,10 @@ __getattr__, __dir__ = lazy_door(
         "attention": (
             "MultiHeadAttention",
             "MultiHeadAttentionConfig",
+        ),
+        "bilinear": (
+            "Bilinear",
+            "BilinearConfig",
         ),
         "conv": (
             "Conv1d",
@@ -295,6 +312,12 @@ __getattr__, __dir__ = lazy_door(
         ),
         "param": ("Param",),
         "param_id": ("ParamId",),
+        "pixel_shuffle": (
+            "PixelShuffle",
+            "PixelShuffleConfig",
+            "PixelUnshuffle",
+            "PixelUnshuffleConfig",
+        ),
         "pooling": (
             "AvgPool2d",
             "AvgPool2dConfig",

@@ -18,6 +18,7 @@ from ruda.store.snapshot import EITHER, TensorSnapshot, kind_of
 NORMS = frozenset({"BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "RmsNorm"})
 
 KNOWN_KINDS = NORMS | {
+    "Bilinear",
     "Conv1d",
     "Conv2d",
     "Conv3d",

@@ -228,6 +228,13 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
     return assign(layer, weight=weight.transpose(), bias=bias)(x)
 
 
+def bilinear(x: Any, other: Any, weight: Any, bias: Any = None) -> Any:
+    d_output, first, second = weight.shape
+    layer = nn.Bilinear(first, second, d_output, bias=bias is not None)
+    assign(layer, weight=weight, bias=bias)
+    return layer.forward_pair(x, other)
+
+
 def embedding(
     weight: Any,
     index: Any,
@@ -288,6 +295,11 @@ LAYERS: dict[str, Twin] = {
     "nn.functional.instance_norm": instance_norm,
     "nn.functional.batch_norm": batch_norm,
     "nn.functional.linear": linear,
+    "nn.functional.bilinear": bilinear,
+    "nn.functional.pixel_shuffle": lambda x, upscale_factor: nn.PixelShuffle(upscale_factor)(x),
+    "nn.functional.pixel_unshuffle": lambda x, downscale_factor: nn.PixelUnshuffle(
+        downscale_factor
+    )(x),
     "nn.functional.embedding": embedding,
     "nn.functional.pad": pad,
     "constant_pad_nd": lambda x, pad_, value=0: pad(x, pad_, value=value),
