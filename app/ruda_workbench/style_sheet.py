@@ -102,6 +102,9 @@ QAbstractItemView {
     background: transparent; border: 0; outline: 0;
     selection-background-color: $selection; selection-color: $text;
 }
+/* The list that a field for names drops down is a window of its own: nothing shows through. */
+.QListView { background: $raised; border: 1px solid $control_line; }
+QFrame[surface="popup"] .QListView { background: transparent; border: 0; }
 QTextBrowser {
     background: $panel; border: 1px solid $hairline; border-radius: ${card}px; color: $text;
     selection-background-color: $accent; selection-color: $on_accent;

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QEnterEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from ruda.session import tr
@@ -21,6 +21,8 @@ _BUTTONS_WIDTH = WIDTH - 2 * Space.M - 3 * Space.S - 2 * Size.HIT
 """Beside the sign and the button that closes."""
 STAY = 8000
 """Milliseconds that a notice stays which is no error."""
+STAY_WITH_BUTTONS = 30000
+"""The same for one that offers something, which wants reading first and is offered once."""
 MOST = 3
 
 
@@ -88,8 +90,30 @@ class NoticeCard(QFrame):
         close.setIconSize(QSize(14, 14))
         close.clicked.connect(self.close_notice)
         row.addWidget(close, 0, Qt.AlignmentFlag.AlignTop)
-        if notice.kind in ("info", "done"):
-            QTimer.singleShot(STAY, self, self.close_notice)
+        self._clock = QTimer(self)
+        self._clock.setSingleShot(True)
+        self._clock.setInterval(STAY_WITH_BUTTONS if notice.buttons else STAY)
+        self._clock.timeout.connect(self.close_notice)
+        self._wind()
+
+    @property
+    def clock(self) -> QTimer:
+        """What takes the notice away when its time is over."""
+        return self._clock
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        """Whoever is at it is not done with it."""
+        self._clock.stop()
+        super().enterEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Its time begins anew."""
+        self._wind()
+        super().leaveEvent(event)
+
+    def _wind(self) -> None:
+        if self.notice.kind in ("info", "done"):
+            self._clock.start()
 
     def _buttons(self, notice: Notice) -> QVBoxLayout:
         """The buttons in as many rows as their words need."""
@@ -147,8 +171,9 @@ class NoticeStack(QObject):
         card.setParent(self._host)
         card.closed.connect(self._remove)
         self._cards.append(card)
+        self._place()  # before it is seen, or it would be under a mouse that is elsewhere
         card.show()
-        self._place()
+        self._place()  # and again with the sizes of its style
 
     def clear(self) -> None:
         """Take every notice away."""
