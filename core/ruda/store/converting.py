@@ -70,7 +70,7 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
     _add_scales(made, source)
     return TensorIndex.of(
         _aliases(made, origin).values(),
-        format=source.format,
+        format=_format_of(source, recipe),
         path=source.path,
         metadata=source.metadata,
         shards=source.shards,
@@ -80,6 +80,18 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
         extra=source.extra,
         closers=source.closers,
     )
+
+
+def _format_of(source: TensorIndex, recipe: Recipe) -> str:
+    """What the result is of: PyTorch's tensors in Ruda's layout are a module's, as if collected.
+
+    A file of them must not be marked as PyTorch's.
+    """
+    if source.format != "pytorch" or not recipe.adapt:
+        return source.format
+    last = recipe.adapt[-1]
+    name = last if isinstance(last, str) else last.name
+    return "module" if name.partition(":")[0].endswith("-to-ruda") else source.format
 
 
 def _regrouped(

@@ -11,7 +11,7 @@ from safetensors.numpy import save as official_save
 from safetensors.numpy import save_file as official_save_file
 
 from ruda.nn import ParamId
-from ruda.store import save
+from ruda.store import Recipe, convert, save
 from ruda.store.formats import _write_safetensors
 from ruda.store.formats._write_safetensors import _ORDER
 from ruda.store.formats.safetensors import SafetensorsFormat
@@ -175,6 +175,21 @@ def test_a_file_from_pytorch_wants_to_say_so():
     )
     assert not problem.blocking
     assert lay_out(index, "safetensors", {"format": "pt"}).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("adapt", "wanted"),
+    [
+        pytest.param((), 1, id="as-it-is"),
+        pytest.param(("pytorch-to-ruda",), 0, id="to-ruda"),
+        pytest.param(("pytorch-to-ruda", "ruda-to-pytorch"), 1, id="and-back"),
+        pytest.param(("hf-llama-to-ruda:8,4",), 0, id="with-heads"),
+    ],
+)
+def test_a_layout_that_is_not_pytorchs_is_not_to_be_marked_as_its(adapt, wanted):
+    index = TensorIndex.of([TensorSnapshot.from_array("x", np.ones(2))], format="pytorch")
+    view = convert(index, recipe=Recipe(adapt=adapt).with_rule("x", "y"))
+    assert len(lay_out(view, "safetensors").problems) == wanted
 
 
 def test_what_is_lost_is_a_warning():
