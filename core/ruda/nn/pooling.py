@@ -20,7 +20,8 @@ Array = np.ndarray[Any, Any]
 class MaxPool2d(Module):
     """(batch, channel, height, width) → (batch, channel, height', width').
 
-    The stride is the kernel unless given. Padding counts as -Inf; NaN wins.
+    The stride is the kernel unless given. Padding counts as -Inf; NaN wins. With ``ceil_mode`` a
+    last window may reach over the end; what lies there counts as padding.
     """
 
     def __init__(
@@ -30,7 +31,9 @@ class MaxPool2d(Module):
         stride: Pair | None = None,
         dilation: Pair = 1,
         padding: Padding = "valid",
+        ceil_mode: bool = False,
     ) -> None:
+        self._ceil = ceil_mode
         self._window = Window2d.of(
             kernel_size, kernel_size if stride is None else stride, dilation, padding
         )
@@ -52,13 +55,13 @@ class MaxPool2d(Module):
 
     def has_room(self, height: int, width: int) -> bool:
         """Whether a window fits."""
-        return min(self._window.output_size(height, width)) >= 1
+        return min(self._window.output_size(height, width, over_end=self._ceil)) >= 1
 
     def pooled(self, x: Array) -> Array:
         """The same of values that have room for a window."""
         window = self._window
-        size = window.output_size(*x.shape[2:])
-        padded = window.pad(x, -np.inf)
+        size = window.output_size(*x.shape[2:], over_end=self._ceil)
+        padded = self._over_the_end(window.pad(x, -np.inf), size)
         if padded.dtype == np.float32:
             return _kernels.max_pool(padded, window.kernel, window.stride, dilation=window.dilation)
         result: Array | None = None
@@ -72,6 +75,19 @@ class MaxPool2d(Module):
         assert result is not None  # a window has at least one point
         return result
 
+    def _over_the_end(self, padded: Array, size: tuple[int, int]) -> Array:
+        """With as much more padding at the end as the last windows reach over it."""
+        window = self._window
+        down, right = (
+            max(0, (count - 1) * stride + reach - have)
+            for count, stride, reach, have in zip(
+                size, window.stride, window.reach, padded.shape[2:], strict=True
+            )
+        )
+        if not (down or right):
+            return padded
+        return np.pad(padded, ((0, 0), (0, 0), (0, down), (0, right)), constant_values=-np.inf)
+
 
 @dataclass(frozen=True, slots=True)
 class MaxPool2dConfig:
@@ -81,11 +97,16 @@ class MaxPool2dConfig:
     stride: Pair | None = None
     dilation: Pair = 1
     padding: Padding = "valid"
+    ceil_mode: bool = False
 
     def init(self, device: HostDevice | None = None) -> MaxPool2d:
         """A new layer. It has no parameters, so the device does not matter."""
         return MaxPool2d(
-            self.kernel_size, stride=self.stride, dilation=self.dilation, padding=self.padding
+            self.kernel_size,
+            stride=self.stride,
+            dilation=self.dilation,
+            padding=self.padding,
+            ceil_mode=self.ceil_mode,
         )
 
 
@@ -126,7 +147,7 @@ class AvgPool2d(Module):
 
     def has_room(self, height: int, width: int) -> bool:
         """Whether a window fits."""
-        return min(self._window.output_size(height, width)) >= 1
+        return min(self._window.output_size(height, width, over_end=self._ceil)) >= 1
 
     def pooled(self, x: Array) -> Array:
         """The same of values that have room for a window."""
@@ -156,10 +177,7 @@ class AvgPool2d(Module):
         """The means along one axis; the mean of the window is the mean of its rows' means."""
         kernel, stride = self._window.kernel[axis - 2], self._window.stride[axis - 2]
         size = x.shape[axis]
-        room = size + before + after - kernel
-        count = room // stride + 1
-        if self._ceil and room % stride and count * stride < size + before:
-            count += 1
+        count = self._window.count(axis - 2, size, before, after, over_end=self._ceil)
         reach = max(size + before + after, (count - 1) * stride + kernel)
         border = [(0, 0)] * 4
         border[axis] = (before, reach - size - before)

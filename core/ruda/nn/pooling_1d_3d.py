@@ -43,12 +43,14 @@ class MaxPool1d(_Pool1d):
         stride: int | None = None,
         dilation: int = 1,
         padding: Padding1d = "valid",
+        ceil_mode: bool = False,
     ) -> None:
         self._flat = MaxPool2d(
             (1, kernel_size),
             stride=None if stride is None else (1, stride),
             dilation=(1, dilation),
             padding=_flat(padding),
+            ceil_mode=ceil_mode,
         )
         self._reach = dilation * (kernel_size - 1) + 1
 
@@ -112,13 +114,20 @@ class MaxPool3d(_Pool3d):
         stride: Triple | None = None,
         dilation: Triple = 1,
         padding: Padding3d = "valid",
+        ceil_mode: bool = False,
     ) -> None:
         kernel, steps = _windows(kernel_size, stride)
         gaps = as_triple(dilation, "dilation", 1)
         deep, flat = _sides(padding)
-        self._planes = MaxPool2d(kernel[1:], stride=steps[1:], dilation=gaps[1:], padding=flat)
+        self._planes = MaxPool2d(
+            kernel[1:], stride=steps[1:], dilation=gaps[1:], padding=flat, ceil_mode=ceil_mode
+        )
         self._depth = MaxPool2d(
-            (kernel[0], 1), stride=(steps[0], 1), dilation=(gaps[0], 1), padding=deep
+            (kernel[0], 1),
+            stride=(steps[0], 1),
+            dilation=(gaps[0], 1),
+            padding=deep,
+            ceil_mode=ceil_mode,
         )
         spans = (gap * (size - 1) + 1 for size, gap in zip(kernel, gaps, strict=True))
         self._reach = (next(spans), next(spans), next(spans))
@@ -185,11 +194,16 @@ class MaxPool1dConfig:
     stride: int | None = None
     dilation: int = 1
     padding: Padding1d = "valid"
+    ceil_mode: bool = False
 
     def init(self, device: HostDevice | None = None) -> MaxPool1d:
         """A new layer. It has no parameters, so the device does not matter."""
         return MaxPool1d(
-            self.kernel_size, stride=self.stride, dilation=self.dilation, padding=self.padding
+            self.kernel_size,
+            stride=self.stride,
+            dilation=self.dilation,
+            padding=self.padding,
+            ceil_mode=self.ceil_mode,
         )
 
 
@@ -201,11 +215,16 @@ class MaxPool3dConfig:
     stride: Triple | None = None
     dilation: Triple = 1
     padding: Padding3d = "valid"
+    ceil_mode: bool = False
 
     def init(self, device: HostDevice | None = None) -> MaxPool3d:
         """A new layer. It has no parameters, so the device does not matter."""
         return MaxPool3d(
-            self.kernel_size, stride=self.stride, dilation=self.dilation, padding=self.padding
+            self.kernel_size,
+            stride=self.stride,
+            dilation=self.dilation,
+            padding=self.padding,
+            ceil_mode=self.ceil_mode,
         )
 
 

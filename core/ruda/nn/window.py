@@ -93,12 +93,23 @@ class Window2d:
             after.append(total - total // 2)
         return before[0], before[1], after[0], after[1]
 
-    def output_size(self, height: int, width: int) -> tuple[int, int]:
-        """Rows and columns of the output; zero or less where the window does not fit."""
+    def output_size(self, height: int, width: int, *, over_end: bool = False) -> tuple[int, int]:
+        """Rows and columns of the output; zero or less where the window does not fit.
+
+        With ``over_end`` a last window may reach over the end, unless it starts in the padding.
+        """
         top, left, bottom, right = self.pads(height, width)
-        rows = (height + top + bottom - self.reach[0]) // self.stride[0] + 1
-        columns = (width + left + right - self.reach[1]) // self.stride[1] + 1
-        return rows, columns
+        rows = self.count(0, height, top, bottom, over_end=over_end)
+        return rows, self.count(1, width, left, right, over_end=over_end)
+
+    def count(self, axis: int, size: int, before: int, after: int, *, over_end: bool) -> int:
+        """Windows along one of the two axes, for an input of this size and padding."""
+        stride = self.stride[axis]
+        room = size + before + after - self.reach[axis]
+        count = room // stride + 1
+        if over_end and room % stride and count * stride < size + before:
+            count += 1
+        return count
 
     def pad(self, x: Array, fill: float) -> Array:
         """(batch, channel, height, width) with a border of ``fill``; itself if there is none."""

@@ -119,12 +119,12 @@ def max_pool(axes: int) -> Twin:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        require(not ceil_mode, "a last window that is cut off")
         layer = make(
             single(kernel_size, axes),
             stride=None if not stride else single(stride, axes),
             padding=single(padding, axes),
             dilation=single(dilation, axes),
+            ceil_mode=ceil_mode,
         )
         found = batched(x, axes + 2, layer)
         return First(found) if return_indices else found

@@ -93,6 +93,35 @@ def test_the_mean_of_each_window(shape, kernel, stride, pads, dilation, counts):
     np.testing.assert_allclose(run(layer, x), expected, atol=1e-6)
 
 
+FLAT = [
+    pytest.param((5, 8), (2, 3), (2, 3), (0, 0), (1, 1), id="2d"),
+    pytest.param((2, 2), (2, 2), (3, 3), (1, 1), (1, 1), id="2d from the padding"),
+    pytest.param((2, 7), (3, 2), (2, 3), (0, 1), (1, 2), id="2d smaller than a window"),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("shape", "kernel", "stride", "pads", "dilation"), CASES + FLAT)
+def test_the_largest_of_windows_over_the_end(shape, kernel, stride, pads, dilation, dtype):
+    x = normal(2, 3, *shape).astype(dtype)
+    config = (nn.MaxPool1dConfig, nn.MaxPool2dConfig, nn.MaxPool3dConfig)[len(kernel) - 1]
+    layer = config(**settings_of(kernel, stride, pads, dilation), ceil_mode=True).init()
+    border = [(0, 0), (0, 0), *((0, step - 1) for step in stride)]
+    longer = np.pad(x, border, constant_values=-np.inf)
+    expected = plain(longer, kernel, stride, pads, dilation, -np.inf, np.max)
+    inside = (
+        slice(-(-(size + pad) // step)) for size, pad, step in zip(shape, pads, stride, strict=True)
+    )
+    np.testing.assert_array_equal(run(layer, x), expected[(slice(None), slice(None), *inside)])
+
+
+def test_a_mean_of_a_window_larger_than_the_input_is_that_of_the_input():
+    x = np.array([[[1.0, 3.0]]], np.float32)
+    np.testing.assert_array_equal(run(nn.AvgPool1d(3, stride=2, ceil_mode=True), x), [[[2]]])
+    with pytest.raises(ShapeError, match=r"AvgPool1d: .*room for a window of 3"):
+        run(nn.AvgPool1d(3, stride=1, ceil_mode=True), x)
+
+
 def test_a_window_over_the_end_counts_what_is_there():
     x = np.arange(5, dtype=np.float32).reshape(1, 1, 5)
     np.testing.assert_allclose(run(nn.AvgPool1d(2, ceil_mode=True), x), [[[0.5, 2.5, 4]]])
