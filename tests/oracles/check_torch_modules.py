@@ -147,7 +147,7 @@ def _convolutions(*dims: int) -> dict[str, Callable[[Any], nn.Module]]:
     }
 
 
-POOLS = ("MaxPool", "AvgPool", "AdaptiveAvgPool")
+POOLS = ("MaxPool", "AvgPool", "AdaptiveAvgPool", "AdaptiveMaxPool")
 
 
 def pool(m: Any) -> nn.Module:

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
         AdaptiveAvgPool2dConfig,
         AdaptiveAvgPool3d,
         AdaptiveAvgPool3dConfig,
+        AdaptiveMaxPool1d,
+        AdaptiveMaxPool1dConfig,
+        AdaptiveMaxPool2d,
+        AdaptiveMaxPool2dConfig,
+        AdaptiveMaxPool3d,
+        AdaptiveMaxPool3dConfig,
     )
     from ruda.nn.attention import MultiHeadAttention, MultiHeadAttentionConfig
     from ruda.nn.bilinear import Bilinear, BilinearConfig
@@ -119,6 +125,12 @@ __all__ = [
     "AdaptiveAvgPool2dConfig",
     "AdaptiveAvgPool3d",
     "AdaptiveAvgPool3dConfig",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool1dConfig",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool2dConfig",
+    "AdaptiveMaxPool3d",
+    "AdaptiveMaxPool3dConfig",
     "AvgPool1d",
     "AvgPool1dConfig",
     "AvgPool2d",
@@ -241,6 +253,12 @@ __getattr__, __dir__ = lazy_door(
             "AdaptiveAvgPool2dConfig",
             "AdaptiveAvgPool3d",
             "AdaptiveAvgPool3dConfig",
+            "AdaptiveMaxPool1d",
+            "AdaptiveMaxPool1dConfig",
+            "AdaptiveMaxPool2d",
+            "AdaptiveMaxPool2dConfig",
+            "AdaptiveMaxPool3d",
+            "AdaptiveMaxPool3dConfig",
         ),
         "attention": (
             "MultiHeadAttention",

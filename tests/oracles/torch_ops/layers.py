@@ -157,13 +157,14 @@ def avg_pool(axes: int) -> Twin:
     return run
 
 
-def adaptive_avg_pool(axes: int) -> Twin:
-    make = (nn.AdaptiveAvgPool1d, nn.AdaptiveAvgPool2d, nn.AdaptiveAvgPool3d)[axes - 1]
+def adaptive_pool(kind: str, axes: int) -> Twin:
+    make = getattr(nn, f"Adaptive{kind}Pool{axes}d")
 
-    def run(x: Any, output_size: Any) -> Any:
+    def run(x: Any, output_size: Any, return_indices: bool = False) -> Any:
         sizes = zip(numbers(output_size, axes), x.shape[-axes:], strict=True)
         wanted = tuple(n if size is None else size for size, n in sizes)
-        return batched(x, axes + 2, make(single(wanted, axes)))
+        found = batched(x, axes + 2, make(single(wanted, axes)))
+        return First(found) if return_indices else found
 
     return run
 
@@ -288,7 +289,11 @@ LAYERS: dict[str, Twin] = {
     **{f"nn.functional.conv_transpose{axes}d": transposed(axes) for axes in (1, 2, 3)},
     **{f"nn.functional.max_pool{axes}d": max_pool(axes) for axes in (1, 2, 3)},
     **{f"nn.functional.avg_pool{axes}d": avg_pool(axes) for axes in (1, 2, 3)},
-    **{f"nn.functional.adaptive_avg_pool{axes}d": adaptive_avg_pool(axes) for axes in (1, 2, 3)},
+    **{
+        f"nn.functional.adaptive_{kind}_pool{axes}d": adaptive_pool(kind.capitalize(), axes)
+        for kind in ("avg", "max")
+        for axes in (1, 2, 3)
+    },
     "nn.functional.layer_norm": layer_norm,
     "nn.functional.rms_norm": rms_norm,
     "nn.functional.group_norm": group_norm,

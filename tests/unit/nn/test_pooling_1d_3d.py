@@ -139,25 +139,28 @@ def test_padding_of_one_axis_may_differ_and_same_keeps_the_size():
     assert run(nn.MaxPool3d(3, stride=1, padding="same"), deep).shape == deep.shape
 
 
-@pytest.mark.parametrize(
-    ("layer", "size"),
-    [
-        (nn.AdaptiveAvgPool1dConfig(3).init(), (3,)),
-        (nn.AdaptiveAvgPool3dConfig((2, 3, 4)).init(), (2, 3, 4)),
-        (nn.AdaptiveAvgPool3dConfig(1).init(), (1, 1, 1)),
-    ],
-    ids=["1d", "3d", "3d one"],
-)
-def test_adaptive_means(layer, size):
+ADAPTIVE = [
+    pytest.param(nn.AdaptiveAvgPool1dConfig(3), (3,), np.mean, id="mean 1d"),
+    pytest.param(nn.AdaptiveAvgPool3dConfig((2, 3, 4)), (2, 3, 4), np.mean, id="mean 3d"),
+    pytest.param(nn.AdaptiveAvgPool3dConfig(1), (1, 1, 1), np.mean, id="mean 3d one"),
+    pytest.param(nn.AdaptiveMaxPool1dConfig(3), (3,), np.max, id="max 1d"),
+    pytest.param(nn.AdaptiveMaxPool2dConfig((3, 6)), (3, 6), np.max, id="max 2d"),
+    pytest.param(nn.AdaptiveMaxPool3dConfig((2, 3, 4)), (2, 3, 4), np.max, id="max 3d"),
+]
+
+
+@pytest.mark.parametrize(("config", "size", "reduce"), ADAPTIVE)
+def test_adaptive_cells(config, size, reduce):
     x = normal(2, 3, *(5, 4, 7)[: len(size)])
+    x[0, 0].flat[1] = np.nan
     cells = [
         [slice(at * n // wanted, -(-(at + 1) * n // wanted)) for at in range(wanted)]
         for wanted, n in zip(size, x.shape[2:], strict=True)
     ]
     axes = tuple(range(2, x.ndim))
-    means = [x[(slice(None), slice(None), *seen)].mean(axes) for seen in product(*cells)]
-    expected = np.stack(means, -1).reshape(2, 3, *size)
-    np.testing.assert_allclose(run(layer, x), expected, atol=1e-6)
+    found = [reduce(x[(slice(None), slice(None), *seen)], axes) for seen in product(*cells)]
+    expected = np.stack(found, -1).reshape(2, 3, *size)
+    np.testing.assert_allclose(run(config.init(), x), expected, atol=1e-6)
 
 
 def test_no_items_give_none():
@@ -174,8 +177,9 @@ def test_no_items_give_none():
         (nn.AvgPool3d((1, 2, 3)), (1, 1, 4, 1, 4), "AvgPool3d: .*room for a window of 1 × 2 × 3"),
         (nn.AdaptiveAvgPool1d(2), (1, 2), r"AdaptiveAvgPool1d: .*\[batch, channel, length\]"),
         (nn.AdaptiveAvgPool3d(2), (1, 2, 3, 4), "AdaptiveAvgPool3d: .*depth, height, width"),
+        (nn.AdaptiveMaxPool2d(2), (1, 2, 3), r"AdaptiveMaxPool2d: .*channel, height, width\]"),
     ],
-    ids=["max 1d", "avg 1d", "max 3d", "avg 3d", "adaptive 1d", "adaptive 3d"],
+    ids=["max 1d", "avg 1d", "max 3d", "avg 3d", "adaptive 1d", "adaptive 3d", "adaptive max"],
 )
 def test_wrong_shapes_name_the_layer(layer, shape, message):
     with pytest.raises(ShapeError, match=message):
