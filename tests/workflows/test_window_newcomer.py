@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QFileDialog, QPushButton
 
 from ruda.models import get
@@ -47,6 +49,7 @@ def choosing(
     types = sheet.findChild(QPushButton, "save.types")
     assert types is not None
     assert "f16" in types.text(), "the link names what a newcomer looks for"
+    types.setFocus()  # as the mouse does
     types.click()
     settled()
     return sheet
@@ -77,7 +80,9 @@ def test_the_save_sheet_waits_while_types_are_chosen_and_comes_back(
     assert choosing.verify.isChecked() is verify
     assert choosing.metadata.changes == (("note", "mine"),)
     assert Path(choosing.path.text()).name == "made-f16.safetensors", "the name says the type"
-    choosing.save_button.click()
+    focused = choosing.focusWidget()
+    assert focused is not None
+    QTest.keyClick(focused, Qt.Key.Key_Return)  # saves; it does not go to the types again
     settled()
     with open_store(tmp_path / "made-f16.safetensors") as saved:
         assert saved["conv1.weight"].dtype_label == "f16"

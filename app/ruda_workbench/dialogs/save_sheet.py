@@ -295,6 +295,7 @@ class SaveSheet(QDialog):
             self.path.setText(str(after.with_suffix(path.suffix)))
         self._document, self._view = document, view
         self._path_changed()
+        self.path.setFocus()  # as at first: Enter saves, and does not leave for the types again
         self.open()
 
     def _mark(self) -> None:
