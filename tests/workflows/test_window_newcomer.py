@@ -15,6 +15,7 @@ from ruda.nn import ModuleSpec
 from ruda.store import available_formats, open_store
 from ruda_workbench.dialogs.save_sheet import SaveSheet
 from ruda_workbench.main_window import MainWindow
+from ruda_workbench.panels.welcome import WelcomeText
 from ruda_workbench.workspaces.weights import WeightsWorkspace
 
 pytestmark = pytest.mark.gui
@@ -191,3 +192,9 @@ def test_the_open_dialog_shows_every_format_that_is_read(
     wanted = {f"*{suffix}" for each in available_formats() for suffix in each.suffixes}
     assert wanted <= set(weights.partition("(")[2].rstrip(")").split())
     assert {"*.gguf", "*.onnx", "*.h5", "*.npz", "*.keras"} <= wanted
+
+
+def test_the_start_names_a_suffix_of_every_format() -> None:
+    named = set(WelcomeText().kinds.split())
+    for each in available_formats():
+        assert named & set(each.suffixes), each.name

@@ -122,7 +122,9 @@ class WelcomeText(NamedTuple):
         "Nothing in a file is ever executed."
     )
     drop: str = later("Drop a file here")
-    kinds: str = ".safetensors   .pt   .pth   .th   .bpk"
+    kinds: str = (
+        ".safetensors   .pt   .pth   .th   .bin   .bpk   .gguf   .onnx   .h5   .keras   .npz"
+    )
     open: str = later("Open…")
     open_other: str = ""
     """A second way to open; no button where it is empty."""

@@ -229,7 +229,7 @@ def _taken(board: Board, claim: Claim, rule: RemapRule, gain: int) -> Suggestion
     sure = gain > 1 or wanted == 1 or 2 * common > len(longer)
     done = "without" if claim.kind == "strip" else "with"
     text = (
-        f"{gain} of {wanted} open keys are in the other file {done} {claim.prefix!r} before them, "
+        f"{gain} of {wanted} open keys are in the target {done} {claim.prefix!r} before them, "
         "with the same shapes"
     )
     verdict = Verdict.CERTAIN if sure else Verdict.LIKELY

@@ -392,10 +392,8 @@ SAID = {
         "enc.* -> layers.*: von 3 × 2 Familien mit diesen Formen passen die Namen mit klarem "
         "Abstand am besten; dieselbe Regel trifft 5 mehr"
     ),
-    "12 of 14 open keys are in the other file without 'module.' before them, with the same "
-    "shapes": (
-        "12 von 14 offenen Schlüsseln stehen in der anderen Datei ohne 'module.' davor, mit "
-        "denselben Formen"
+    "12 of 14 open keys are in the target without 'module.' before them, with the same shapes": (
+        "12 von 14 offenen Schlüsseln stehen im Ziel ohne 'module.' davor, mit denselben Formen"
     ),
     "the keys are those of Hugging Face's BERT: names, layouts and blocks are known": (
         "die Schlüssel sind die von BERT von Hugging Face: Namen, Anordnung und Blöcke sind bekannt"
