@@ -84,6 +84,7 @@ SAME = {
     "[batch, {1}{2}]",
     "[batch, channel, height, width]",
     "[batch, channel, length]",
+    "[batch, channel, {1}]",
     "batch, time",
     "time, batch",
     "[…, time, {1}]",
