@@ -69,12 +69,17 @@ def test_what_long_work_made_is_old_afterwards() -> None:
 
 def test_a_loop_over_small_files_leaves_the_collector_its_turns(monkeypatch) -> None:
     monkeypatch.setattr(_bulk, "LONG", 10.0)
+    thresholds = gc.get_threshold()
     before = gc.get_stats()[0]["collections"]
     kept: list[list[object]] = []
-    for _ in range(100):
-        with without_collections():
-            kept += [[] for _ in range(5)]
-        kept += [[] for _ in range(50)]
+    gc.set_threshold(700, 10, 10)
+    try:
+        for _ in range(100):
+            with without_collections():
+                kept += [[] for _ in range(5)]
+            kept += [[] for _ in range(50)]
+    finally:
+        gc.set_threshold(*thresholds)
     assert gc.get_stats()[0]["collections"] > before
 
 
