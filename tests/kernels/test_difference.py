@@ -146,7 +146,7 @@ def test_refused() -> None:
         difference(ones, ones.astype(np.float64))
     with pytest.raises(ShapeError, match=r"right has shape \(2,\); expected that of left, \(3,\)"):
         difference(ones, ones[:2])
-    with pytest.raises(SettingError, match="steps=-1: expected 0 or more of each"):
+    with pytest.raises(SettingError, match="steps=-1: expected a whole number from 0"):
         difference(ones, ones, steps=-1)
     with pytest.raises(SettingError, match="absolute=nan"):
         difference(ones, ones, absolute=math.nan)

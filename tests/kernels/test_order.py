@@ -75,9 +75,11 @@ def refusals(n: int, key: int) -> int:
 
 
 REFUSED = [
-    pytest.param(-1, 0, "n=-1: a shuffle takes 0 to 4294967295 items", id="negative"),
-    pytest.param(2**32, 0, "n=4294967296: a shuffle takes", id="too many"),
-    pytest.param(3, -1, "key=-1: expected a whole number of 64 bits", id="negative key"),
+    pytest.param(-1, 0, "n=-1: expected a whole number from 0 to 4294967295", id="negative"),
+    pytest.param(2**32, 0, "n=4294967296: expected a whole number", id="too many"),
+    pytest.param(
+        3, -1, "key=-1: expected a whole number from 0 to 18446744073709551615", id="negative key"
+    ),
     pytest.param(3, 2**64, "key=18446744073709551616: expected", id="long key"),
 ]
 

@@ -96,7 +96,7 @@ def test_bad_outputs_are_refused(bad_out: tuple[Callable[[NDArray], NDArray], st
 
 def test_refused() -> None:
     values = np.zeros((2, 3), np.float32)
-    with pytest.raises(SettingError, match="count=4: expected 0 to 3, the columns of values"):
+    with pytest.raises(SettingError, match="count=4: expected a whole number from 0 to 3"):
         largest_places(values, 4)
     with pytest.raises(SettingError, match="count=-1"):
         largest_places(values, -1)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ruda._kernels.checks import Array, take_array, take_out, take_plain
 from ruda._kernels.narrowing import F32
+from ruda._kernels.numbers import MOST, Pair, take_pair_of
 from ruda._kernels.threads import in_pieces
 from ruda._kernels.variants import kernel
 from ruda.errors import SettingError, ShapeError
@@ -20,11 +21,11 @@ _U8 = np.dtype(np.uint8)
 
 def collate_images(
     images: Sequence[Array],
-    size: tuple[int, int],
+    size: Pair,
     *,
     mean: Sequence[float],
     std: Sequence[float],
-    corners: Sequence[tuple[int, int]] | None = None,
+    corners: Sequence[Pair] | None = None,
     flips: Sequence[bool] | None = None,
     out: Array | None = None,
 ) -> Array:
@@ -36,11 +37,11 @@ def collate_images(
     constants in float32: within 2 ulp of the larger of the two terms.
     Raises DTypeError, ShapeError naming the image, LayoutError, SettingError.
     """
-    height, width = size
+    height, width = take_pair_of(size, "size", 0)
     factors, shifts = _normalisation(mean, std)
     channels = factors.size
-    places = [(0, 0)] * len(images) if corners is None else list(corners)
-    turns = [False] * len(images) if flips is None else list(flips)
+    places = [(0, 0)] * len(images) if corners is None else _corners(corners)
+    turns = [False] * len(images) if flips is None else list(map(bool, flips))
     if len(places) != len(images) or len(turns) != len(images):
         raise ShapeError(
             f"{len(images)} images with {len(places)} corners and {len(turns)} flips; "
@@ -56,14 +57,16 @@ def collate_images(
             top, left = places[i]
             image = take_plain(given[i])
             lines = image.reshape(image.shape[0], -1)
-            start = int(left) * channels
-            _collate.image_to_planes(
-                lines, int(top), start, int(turns[i]), factors, shifts, result[i]
-            )
+            start = left * channels
+            _collate.image_to_planes(lines, top, start, int(turns[i]), factors, shifts, result[i])
 
     if result.size:
         in_pieces(piece, len(given), item_bytes=5 * channels * height * width)
     return result
+
+
+def _corners(corners: Sequence[Pair]) -> list[Pair]:
+    return [take_pair_of(one, f"corner of image {i}", -MOST) for i, one in enumerate(corners)]
 
 
 def _take_image(image: Array, i: int) -> Array:
@@ -85,9 +88,15 @@ def _constants(mean: tuple[float, ...], std: tuple[float, ...]) -> tuple[Array, 
     means, spreads = np.array(mean, np.float64), np.array(std, np.float64)
     if means.shape != spreads.shape or not means.size:
         raise _unfit(mean, std)
-    if not (np.isfinite(means).all() and np.isfinite(spreads).all() and (spreads > 0).all()):
-        raise SettingError(f"mean={mean} and std={std}: expected finite numbers, std above 0")
-    return (1.0 / (255.0 * spreads)).astype(F32), (-means / spreads).astype(F32)
+    if np.isfinite(means).all() and np.isfinite(spreads).all() and (spreads > 0).all():
+        with np.errstate(all="ignore"):
+            found = (1.0 / (255.0 * spreads)).astype(F32), (-means / spreads).astype(F32)
+        if np.isfinite(found).all():
+            return found
+    raise SettingError(
+        f"mean={mean} and std={std}: expected finite numbers, std above 0, with quotients that "
+        f"float32 holds"
+    )
 
 
 def _unfit(mean: object, std: object) -> SettingError:

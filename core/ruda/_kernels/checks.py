@@ -20,18 +20,26 @@ _READY = 0x501  # and writable
 def take_array(values: object, name: str, allowed: tuple[np.dtype[Any], ...] = ()) -> Array:
     """The argument as an ndarray of one of the allowed dtypes (any, if none is named).
 
-    Its byte order does not matter.
-
-    Raises DTypeError for anything else.
+    Its byte order does not matter. Raises DTypeError for anything else, and for a masked array in
+    which something is masked: the values under a mask would be taken for real ones.
     """
     if type(values) is np.ndarray and (not allowed or values.dtype in allowed):
         return values  # the usual case: small arrays should not wait for the rest
     if not isinstance(values, np.ndarray):
         raise DTypeError(f"{name} is a {type(values).__name__}; expected a NumPy array")
-    if allowed and values.dtype not in allowed and values.dtype.newbyteorder("=") not in allowed:
+    if allowed and values.dtype not in allowed and native(values.dtype) not in allowed:
         expected = " or ".join(str(d) for d in allowed)
         raise DTypeError(f"{name} has dtype {values.dtype}; expected {expected}")
-    return values if type(values) is np.ndarray else np.asarray(values)
+    if type(values) is np.ndarray:
+        return values
+    if np.ma.is_masked(values):
+        raise DTypeError(f"{name} has masked items; expected an array without, so fill them first")
+    return np.asarray(values)
+
+
+def native(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in native byte order; itself where it has none, as variable strings have."""
+    return dtype if dtype.isnative else dtype.newbyteorder("=")
 
 
 def take_flat(values: Array) -> Array:
@@ -48,7 +56,7 @@ def take_plain(piece: Array) -> Array:
     """A C-contiguous, aligned, native array of the same items; copies only when needed."""
     if piece.flags.num & _PLAIN == _PLAIN and piece.dtype.isnative:
         return piece
-    return np.array(piece, dtype=piece.dtype.newbyteorder("="), order="C", copy=True)
+    return np.array(piece, dtype=native(piece.dtype), order="C", copy=True)
 
 
 def take_out(

@@ -8,6 +8,7 @@ import numpy as np
 
 from ruda._kernels.checks import Array, take_array, take_flat, take_plain
 from ruda._kernels.narrowing import F32
+from ruda._kernels.numbers import take_number, take_whole
 from ruda._kernels.threads import in_pieces
 from ruda._kernels.variants import kernel
 from ruda._kernels.workspace import distance_scratch
@@ -75,10 +76,10 @@ def difference(
     depend on the variant and on how the items were cut.
     Raises DTypeError, ShapeError, SettingError for a negative tolerance.
     """
-    if not (relative >= 0.0 and absolute >= 0.0 and 0 <= steps <= _MOST_STEPS):
-        raise SettingError(
-            f"relative={relative}, absolute={absolute}, steps={steps}: expected 0 or more of each"
-        )
+    relative, absolute = take_number(relative, "relative"), take_number(absolute, "absolute")
+    steps = take_whole(steps, "steps", 0, _MOST_STEPS)
+    if not (relative >= 0.0 and absolute >= 0.0):
+        raise SettingError(f"relative={relative}, absolute={absolute}: expected 0 or more of each")
     first, second = take_array(left, "left", (F32,)), take_array(right, "right", (F32,))
     if first.shape != second.shape:
         raise ShapeError(f"right has shape {second.shape}; expected that of left, {first.shape}")
@@ -92,9 +93,9 @@ def difference(
             y.view(np.int32),
             x,
             y,
-            float(relative),
-            float(absolute),
-            int(steps),
+            relative,
+            absolute,
+            steps,
             *distance_scratch(),
             counts,
             sums,

@@ -6,12 +6,11 @@ import numpy as np
 
 from ruda._kernels.checks import Array, take_array, take_out, take_plain
 from ruda._kernels.narrowing import F32
+from ruda._kernels.numbers import Pair, take_pair_of, take_whole
 from ruda._kernels.variants import kernel
 from ruda.errors import SettingError, ShapeError
 
 _convolution = kernel("convolution")
-
-Pair = tuple[int, int]
 
 
 def winograd_tiles(planes: Array, top: int, down: int, at: int, out: Array) -> None:
@@ -29,7 +28,8 @@ def winograd_tiles(planes: Array, top: int, down: int, at: int, out: Array) -> N
             f"planes has shape {given.shape}; expected (channel, height, width), even and from 4"
         )
     rows, across = ((size - 2) // 2 for size in given.shape[1:])
-    if top < 0 or down < 0 or top + down > rows:
+    top, down, at = take_whole(top, "top"), take_whole(down, "down"), take_whole(at, "at")
+    if top + down > rows:
         raise SettingError(f"top={top} and down={down}: expected rows of tiles from 0 to {rows}")
     target = _take_tiles(out, "out", given.shape[0], at, down * across)
     take_out(target, target.shape, (F32,), given)
@@ -54,7 +54,8 @@ def winograd_planes(products: Array, bias: Array, at: int, top: int, down: int, 
     channels, rows, across = target.shape[0], target.shape[1] // 2, target.shape[2] // 2
     if shift.shape != (channels,):
         raise ShapeError(f"bias has shape {shift.shape}; expected ({channels},)")
-    if top < 0 or down < 0 or top + down > rows:
+    top, down, at = take_whole(top, "top"), take_whole(down, "down"), take_whole(at, "at")
+    if top + down > rows:
         raise SettingError(f"top={top} and down={down}: expected rows of tiles from 0 to {rows}")
     found = take_plain(_take_tiles(found, "products", channels, at, down * across))
     take_out(target, target.shape, (F32,), found, shift)
@@ -79,16 +80,15 @@ def unfold(
     Raises DTypeError, ShapeError, LayoutError, SettingError.
     """
     given = take_array(images, "images", (F32,))
-    for name, pair in (("window", window), ("stride", stride), ("dilation", dilation)):
-        if min(pair) < 1:
-            raise SettingError(f"{name}={pair}: expected two whole numbers from 1")
+    window, stride = take_pair_of(window, "window"), take_pair_of(stride, "stride")
+    dilation, size = take_pair_of(dilation, "dilation"), take_pair_of(size, "size")
     if given.ndim != 4:
         raise ShapeError(f"images has shape {given.shape}; expected four axes")
     spans = [
         (count - 1) * step + (points - 1) * gap + 1
         for count, step, points, gap in zip(size, stride, window, dilation, strict=True)
     ]
-    if min(size) < 1 or spans[0] > given.shape[2] or spans[1] > given.shape[3]:
+    if spans[0] > given.shape[2] or spans[1] > given.shape[3]:
         raise ShapeError(
             f"images has shape {given.shape}; expected room for {size[0]} × {size[1]} windows, "
             f"which span {spans[0]} × {spans[1]}"
@@ -104,6 +104,6 @@ def _take_tiles(values: object, name: str, channels: int, at: int, tiles: int) -
     found = take_array(values, name, (F32,))
     if found.ndim != 3 or found.shape[:2] != (16, channels):
         raise ShapeError(f"{name} has shape {found.shape}; expected (16, {channels}, tile)")
-    if at < 0 or at + tiles > found.shape[2]:
+    if at + tiles > found.shape[2]:
         raise SettingError(f"at={at}: {name} has no room for {tiles} tiles of {found.shape[2]}")
     return found

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ruda._kernels.checks import Array, take_array, take_out, take_plain, take_written
+from ruda._kernels.checks import Array, native, take_array, take_out, take_plain, take_written
+from ruda._kernels.numbers import MOST, take_whole
 from ruda._kernels.threads import in_pieces
 from ruda._kernels.variants import kernel
 from ruda.errors import DTypeError, IndexRangeError, ShapeError
@@ -34,7 +35,7 @@ def gather_items(values: Array, places: Array, axis: int, out: Array | None = No
     """
     given = take_array(values, "values")
     found = _take_places(places, given.shape, axis)
-    kind = given.dtype.newbyteorder("=")
+    kind = native(given.dtype)
     result = take_out(out, found.shape, (kind,), given, found)
     word = _WORDS.get(kind.itemsize)
     if not result.size:
@@ -65,8 +66,9 @@ def scatter_add(target: Array, places: Array, values: Array, axis: int) -> None:
     variant and every time. Raises DTypeError, ShapeError, LayoutError, and IndexRangeError for a
     place outside the axis; nothing is written then.
     """
-    own, new = _take_sums(target, values)
+    own = take_array(target, "target", tuple(_SUMS))
     found = _take_places(places, own.shape, axis)
+    own, new = _take_sums(own, values, found)
     if new.shape != found.shape:
         raise ShapeError(f"values has shape {new.shape}; expected that of places, {found.shape}")
     if new.size:
@@ -79,15 +81,16 @@ def add_slices(target: Array, places: Array, values: Array, axis: int) -> None:
 
     As ``scatter_add``, with one place for a whole slice: integers (k).
     """
-    own, new = _take_sums(target, values)
+    own = take_array(target, "target", tuple(_SUMS))
     along = _axis_of(own.shape, axis)
     found = take_array(places, "places")
     if found.ndim != 1:
         raise ShapeError(f"places has shape {found.shape}; expected one axis")
+    found = _within(found, own.shape[along])
+    own, new = _take_sums(own, values, found)
     expected = (*own.shape[:along], found.size, *own.shape[along + 1 :])
     if new.shape != expected:
         raise ShapeError(f"values has shape {new.shape}; expected {expected}")
-    found = _within(found, own.shape[along])
     if not new.size:
         return
     if own.dtype.kind == "u":
@@ -99,16 +102,16 @@ def add_slices(target: Array, places: Array, values: Array, axis: int) -> None:
     _indexed.add_slices(_three_axes(own, along), found, _three_axes(new, along))
 
 
-def _take_sums(target: Array, values: Array) -> tuple[Array, Array]:
-    """Both as what is added."""
-    own = take_array(target, "target", tuple(_SUMS))
-    new = take_plain(take_array(values, "values", (own.dtype.newbyteorder("="),)))
-    take_written(own, "target", own.shape, tuple(_SUMS), new)
+def _take_sums(own: Array, values: Array, places: Array) -> tuple[Array, Array]:
+    """Target and values as what is added. Places in the target's memory would move under way."""
+    new = take_plain(take_array(values, "values", (native(own.dtype),)))
+    take_written(own, "target", own.shape, tuple(_SUMS), new, places)
     word = _SUMS[own.dtype]
     return own.view(word), new.view(word)
 
 
 def _axis_of(shape: tuple[int, ...], axis: int) -> int:
+    axis = take_whole(axis, "axis", -MOST)
     if not -len(shape) <= axis < len(shape):
         raise ShapeError(f"axis {axis} of shape {shape} does not exist")
     return axis % len(shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ruda._kernels.checks import Array, is_plain, take_array, take_out
+from ruda._kernels.checks import Array, is_plain, native, take_array, take_out
 from ruda._kernels.threads import in_pieces
 from ruda._kernels.variants import kernel
 from ruda.errors import ShapeError
@@ -43,9 +43,7 @@ def transpose(values: Array, out: Array | None = None) -> Array:
     if given.ndim != 2:
         raise ShapeError(f"values has shape {given.shape}; expected two axes")
     rows, columns = given.shape
-    kind = given.dtype
-    if not kind.isnative:
-        kind = kind.newbyteorder("=")
+    kind = native(given.dtype)
     result = take_out(out, (columns, rows), (kind,), given)
     word = _WORDS.get(kind.itemsize)
     if given.nbytes < _WORTH_BYTES or word is None or not (_pays(given) and is_plain(given)):

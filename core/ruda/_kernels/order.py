@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ruda._kernels.checks import Array
+from ruda._kernels.numbers import take_whole
 from ruda._kernels.variants import kernel
-from ruda.errors import SettingError
 
 _shuffle = kernel("shuffle")
 
@@ -19,10 +19,7 @@ def shuffle_order(n: int, key: int) -> Array:
     Fisher-Yates from the end, with SplitMix64 words and rejection, so that every order is equally
     likely. Raises SettingError unless 0 ≤ n < 2³² and 0 ≤ key < 2⁶⁴.
     """
-    if not 0 <= n <= LONGEST:
-        raise SettingError(f"n={n}: a shuffle takes 0 to {LONGEST} items")
-    if not 0 <= key < 2**64:
-        raise SettingError(f"key={key}: expected a whole number of 64 bits")
+    n, key = take_whole(n, "n", 0, LONGEST), take_whole(key, "key", 0, 2**64 - 1)
     out = np.empty(n, np.int64)
     _shuffle.permute(out, np.array([key], np.uint64))
     return out

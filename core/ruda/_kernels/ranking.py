@@ -7,8 +7,9 @@ import numpy as np
 from ruda._kernels._numpy_largest import falling
 from ruda._kernels.checks import Array, take_array, take_out, take_plain
 from ruda._kernels.narrowing import F32
+from ruda._kernels.numbers import take_whole
 from ruda._kernels.variants import kernel
-from ruda.errors import SettingError, ShapeError
+from ruda.errors import ShapeError
 
 _largest = kernel("largest")
 
@@ -29,8 +30,7 @@ def largest_places(values: Array, count: int, out: Array | None = None) -> Array
     given = take_array(values, "values", (F32, _I32))
     if given.ndim != 2:
         raise ShapeError(f"values has shape {given.shape}; expected (row, column)")
-    if not 0 <= count <= given.shape[1]:
-        raise SettingError(f"count={count}: expected 0 to {given.shape[1]}, the columns of values")
+    count = take_whole(count, "count", 0, given.shape[1])
     result = take_out(out, (given.shape[0], count), (np.dtype(np.int64),), given)
     if not result.size:
         return result

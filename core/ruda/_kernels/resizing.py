@@ -24,7 +24,8 @@ def resize_nearest(values: Array, rows: Array, columns: Array, out: Array | None
     given = _take_planes(values)
     down = _take_places(rows, "rows", given.shape[-2])
     across = _take_places(columns, "columns", given.shape[-1])
-    result = take_out(out, (*given.shape[:-2], down.size, across.size), (F32,), given)
+    shape = (*given.shape[:-2], down.size, across.size)
+    result = take_out(out, shape, (F32,), given, down, across)
     if not result.size:
         return result
     source, target = _planes_of(given), _planes_of(result)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ruda._kernels.checks import Array, take_array, take_out, take_plain
 from ruda._kernels.narrowing import F32
+from ruda._kernels.numbers import take_number, take_single
 from ruda._kernels.threads import in_pieces
 from ruda._kernels.variants import kernel
 from ruda._kernels.workspace import line_scratch
@@ -31,7 +32,7 @@ def softmax(
     with +Inf or NaN is NaN. A share is within 4 + d ulp, where d is how far s lies below the
     largest of its row, and 4e-38; with a scale or a mask, s is rounded too, which adds at most
     2·|scale · value| + |mask| ulp of the largest in the row.
-    Raises DTypeError, ShapeError, LayoutError.
+    Raises DTypeError, ShapeError, LayoutError, SettingError.
     """
     return _soft(_rows.softmax, values, scale, mask, out)
 
@@ -42,14 +43,14 @@ def log_softmax(
     """Logarithm of ``softmax`` over the last axis, without underflow; arguments are the same.
 
     Within 2 ulp of the larger of the result and d, the distance to the largest of the row, plus
-    1e-6. Raises DTypeError, ShapeError, LayoutError.
+    1e-6. Raises DTypeError, ShapeError, LayoutError, SettingError.
     """
     return _soft(_rows.log_softmax, values, scale, mask, out)
 
 
 def _soft(call: Any, values: Array, scale: float, mask: Array | None, out: Array | None) -> Array:
     given = _take_rows(values, "values")
-    factor = F32.type(scale)
+    factor = take_single(scale, "scale")
     hidden, places = _take_mask(mask, given)
     result = take_out(out, given.shape, _JUST_F32, given, hidden)
     source = _as_rows(given)
@@ -104,16 +105,16 @@ def layer_norm(
 
     ``gamma`` and ``beta`` are float32 (width), ones and zeros where None; the variance is the
     biased one, and sums are in float64. Within 3 ulp of the larger of product and sum; a row with
-    NaN or Inf is NaN. Raises DTypeError, ShapeError, LayoutError.
+    NaN or Inf is NaN. Raises DTypeError, ShapeError, LayoutError, SettingError.
     """
     given = _take_rows(values, "values")
     weight, shift = _take_line(gamma, "gamma", given, 1), _take_line(beta, "beta", given, 0)
     result = take_out(out, given.shape, _JUST_F32, given, weight, shift)
-    source = _as_rows(given)
+    source, small = _as_rows(given), take_number(epsilon, "epsilon")
     target = result.reshape(source.shape)
 
     def piece(cut: slice) -> None:
-        _rows.layer_norm(take_plain(source[cut]), weight, shift, float(epsilon), target[cut])
+        _rows.layer_norm(take_plain(source[cut]), weight, shift, small, target[cut])
 
     _by_rows(piece, source, 8)
     return result
@@ -131,7 +132,8 @@ def add_layer_norm(
 ) -> tuple[Array, Array]:
     """``layer_norm`` of values + other, both float32 of one shape, and that sum: (norm, sum).
 
-    ``added`` takes the sum and ``out`` the norm. Raises DTypeError, ShapeError, LayoutError.
+    ``added`` takes the sum and ``out`` the norm.
+    Raises DTypeError, ShapeError, LayoutError, SettingError.
     """
     given, second = _take_rows(values, "values"), _take_rows(other, "other")
     if second.shape != given.shape:
@@ -142,11 +144,12 @@ def add_layer_norm(
     if np.may_share_memory(total, result):
         raise LayoutError("out shares memory with added; pass a separate array")
     left, right = _as_rows(given), _as_rows(second)
+    small = take_number(epsilon, "epsilon")
     sums, target = total.reshape(left.shape), result.reshape(left.shape)
 
     def piece(cut: slice) -> None:
         first, last = take_plain(left[cut]), take_plain(right[cut])
-        _rows.add_layer_norm(first, last, weight, shift, float(epsilon), sums[cut], target[cut])
+        _rows.add_layer_norm(first, last, weight, shift, small, sums[cut], target[cut])
 
     _by_rows(piece, left, 16)
     return result, total
@@ -162,16 +165,16 @@ def rms_norm(
     """Value x / √(mean(x²) + epsilon) · gamma over the last axis of float32 (…, width).
 
     ``gamma`` is float32 (width), ones where None; the mean is in float64. Within 2 ulp.
-    Raises DTypeError, ShapeError, LayoutError.
+    Raises DTypeError, ShapeError, LayoutError, SettingError.
     """
     given = _take_rows(values, "values")
     weight = _take_line(gamma, "gamma", given, 1)
     result = take_out(out, given.shape, _JUST_F32, given, weight)
-    source = _as_rows(given)
+    source, small = _as_rows(given), take_number(epsilon, "epsilon")
     target = result.reshape(source.shape)
 
     def piece(cut: slice) -> None:
-        _rows.rms_norm(take_plain(source[cut]), weight, float(epsilon), target[cut])
+        _rows.rms_norm(take_plain(source[cut]), weight, small, target[cut])
 
     _by_rows(piece, source, 8)
     return result

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import ml_dtypes
 import numpy as np
 
-from ruda._kernels.checks import Array, take_array, take_flat, take_plain
+from ruda._kernels.checks import Array, native, take_array, take_flat, take_plain
 from ruda._kernels.narrowing import BF16, F16, F32, widen_bf16, widen_f16
+from ruda._kernels.numbers import take_number, take_whole
 from ruda._kernels.threads import in_pieces
 from ruda._kernels.variants import kernel
 from ruda._kernels.workspace import BLOCK, block_scratch, place_scratch
@@ -102,9 +103,8 @@ def histogram(values: Array, low: float, high: float, bins: int) -> Array:
     not counted. When low equals high, every value equal to it is counted in the last bin.
     Raises DTypeError as ``moments`` does, SettingError for a range or bins that cannot be.
     """
-    low, high = float(low), float(high)
-    if bins < 1:
-        raise SettingError(f"bins={bins}: expected 1 or more")
+    low, high = take_number(low, "low"), take_number(high, "high")
+    bins = take_whole(bins, "bins", 1)
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
         raise SettingError(f"a histogram from {low} to {high}: expected finite low ≤ high")
     given = _take_numbers(values)
@@ -131,7 +131,7 @@ def _blocks(flat: Array) -> Iterator[Array]:
 
 def _take_numbers(values: object) -> Array:
     given = take_array(values, "values")
-    kind = given.dtype.newbyteorder("=")
+    kind = native(given.dtype)
     if kind.kind in "iub" or kind in (F16, F32, F64, BF16) or kind in _SMALL_FLOATS:
         return given
     raise DTypeError(f"values has dtype {given.dtype}; expected floats, integers or booleans")

@@ -8,15 +8,14 @@ import numpy as np
 
 from ruda._kernels.checks import Array, take_array, take_out, take_plain
 from ruda._kernels.narrowing import F32
+from ruda._kernels.numbers import Pair, take_pair_of, take_whole
 from ruda._kernels.threads import in_pieces, is_one_piece
 from ruda._kernels.variants import kernel
-from ruda.errors import SettingError, ShapeError
+from ruda.errors import ShapeError
 
 _spatial = kernel("spatial")
 
 _JUST_F32 = (F32,)
-
-Pair = tuple[int, int]
 
 
 def max_pool(
@@ -32,7 +31,8 @@ def max_pool(
     def call(planes: Array, target: Array) -> None:
         _spatial.max_pool(planes, *window, *stride, *dilation, target)
 
-    _check_pairs(window=window, stride=stride, dilation=dilation)
+    window, stride = take_pair_of(window, "window"), take_pair_of(stride, "stride")
+    dilation = take_pair_of(dilation, "dilation")
     return _by_planes(call, values, window, stride, dilation, out)
 
 
@@ -45,9 +45,8 @@ def average_pool(
     where it is 0: within n ulp of the sum of n magnitudes.
     Raises DTypeError, ShapeError, LayoutError, SettingError.
     """
-    _check_pairs(window=window, stride=stride)
-    if divisor < 0:
-        raise SettingError(f"divisor={divisor}: expected 1 or more, or 0 for the number of points")
+    window, stride = take_pair_of(window, "window"), take_pair_of(stride, "stride")
+    divisor = take_whole(divisor, "divisor")
     share = F32.type(1.0 / (divisor or window[0] * window[1]))
 
     def call(planes: Array, target: Array) -> None:
@@ -69,7 +68,7 @@ def depthwise_3x3(
     ``weights`` is float32 (channel, 3, 3), ``bias`` (channel). Sums are in float32: within 12 ulp
     of the sum of magnitudes. Raises DTypeError, ShapeError, LayoutError, SettingError.
     """
-    _check_pairs(stride=stride)
+    stride = take_pair_of(stride, "stride")
     given = take_array(values, "values", _JUST_F32)
     found = take_array(weights, "weights", _JUST_F32)
     channels = given.shape[-3] if given.ndim >= 3 else 0
@@ -159,12 +158,6 @@ def _per_channel(values: Array, name: str, channels: int) -> Array:
     if found.shape != (channels,):
         raise ShapeError(f"{name} has shape {found.shape}; expected ({channels},), one per channel")
     return take_plain(found)
-
-
-def _check_pairs(**pairs: Pair) -> None:
-    for name, pair in pairs.items():
-        if len(pair) != 2 or min(pair) < 1:
-            raise SettingError(f"{name}={pair}: expected two whole numbers from 1")
 
 
 def _by_planes(

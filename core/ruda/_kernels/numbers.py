@@ -1,0 +1,58 @@
+"""What the gate makes sure of before a kernel is given a number: it takes any, and checks none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from operator import index
+from typing import cast
+
+import numpy as np
+
+from ruda.errors import SettingError
+
+Pair = tuple[int, int]
+
+MOST = 2**31 - 1
+"""The largest step, window or count: sums and products of two of them fit the words of a kernel."""
+
+
+def take_whole(value: object, name: str, low: int = 0, high: int = MOST) -> int:
+    """A whole number of any integer type, within these ends. Raises SettingError saying which."""
+    try:
+        found = index(value)  # type: ignore[arg-type]
+    except TypeError:
+        found = low - 1
+    if not low <= found <= high:
+        raise SettingError(f"{name}={value!r}: expected a whole number from {low} to {high}")
+    return found
+
+
+def take_pair_of(value: object, name: str, low: int = 1) -> Pair:
+    """Two whole numbers from ``low`` on. Raises SettingError."""
+    try:
+        first, second = cast("Iterable[object]", value)
+        found = index(first), index(second)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        found = (low - 1, low - 1)
+    if not (low <= found[0] <= MOST and low <= found[1] <= MOST):
+        raise SettingError(f"{name}={value!r}: expected two whole numbers from {low} to {MOST}")
+    return found
+
+
+def take_number(value: object, name: str) -> float:
+    """A number as float64; NaN and infinities are numbers. Raises SettingError for what is none."""
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        raise SettingError(f"{name}={value!r}: expected a number that float64 holds") from None
+
+
+def take_single(value: object, name: str) -> np.float32:
+    """A number as float32. Raises SettingError for one that would become infinite there."""
+    wide = take_number(value, name)
+    with np.errstate(all="ignore"):
+        found = np.float32(wide)
+    if math.isfinite(wide) and not np.isfinite(found):
+        raise SettingError(f"{name}={value!r}: expected a number that float32 holds")
+    return found
