@@ -17,7 +17,7 @@ import numpy as np
 from ruda.errors import ShapeError
 from ruda.store.moving import peak_of
 from ruda.store.piecewise import Array, source_blocks
-from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource
+from ruda.store.snapshot import Origin, TensorSnapshot
 from ruda.tensor import DType, cast
 
 BLOCK = 128
@@ -54,27 +54,29 @@ def block_sizes(shape: tuple[int, ...], scales: tuple[int, ...]) -> tuple[int, .
 class ScaledSource:
     """f32 values: those of a short type times the scale of their block."""
 
-    key: str
-    whole: TensorSource
-    dtype: DType
-    shape: tuple[int, ...]
+    whole: TensorSnapshot
     scale: TensorSnapshot
     sizes: tuple[int, ...]
     """Indices of each axis that share a scale."""
     peak_bytes: int
     remark: str | None = field(default=None, init=False)
-    """What the last read found; None where every product of a number is one."""
+    """What the last read found in what it read; None where every product of a number is one."""
+
+    @property
+    def computed_from(self) -> tuple[TensorSnapshot, ...]:
+        """The tensors that it is computed out of."""
+        return self.whole, self.scale
 
     def read(self) -> Array:
         """All values."""
-        out = np.empty(math.prod(self.shape), "<f4")
+        out = np.empty(self.whole.numel, "<f4")
         at = 0
         for values in self._runs():
             out[at : at + values.size] = values
             at += values.size
         if at != out.size:
             raise ShapeError(f"the source gave {at} values, expected {out.size}")
-        return out.reshape(self.shape)
+        return out.reshape(self.whole.shape)
 
     def stream(self, size: int) -> Iterator[memoryview]:
         """The bytes of the values in pieces of at most ``size``."""
@@ -85,43 +87,54 @@ class ScaledSource:
 
     def _runs(self) -> Iterator[Array]:
         """Whole rows of the last axis, flat, about ``_RUN`` values at a time."""
-        width = self.shape[-1] if self.shape else 1
-        leading = self.shape[:-1]
-        if not math.prod(self.shape):
+        shape = self.whole.shape
+        width = shape[-1] if shape else 1
+        if not self.whole.numel:
             return
         factors = self._factors()
         row, lost = 0, 0
-        for block in source_blocks(self.whole, self.dtype.carrier, max(1, _RUN // width) * width):
-            wide, _ = cast(block, self.dtype, DType.F32)
-            rows = wide.reshape(-1, width)
-            count = len(rows)
-            where: tuple[Any, ...] = ()
-            if leading:
-                spots = np.unravel_index(np.arange(row, row + count), leading)
-                where = tuple(
-                    spot // size for spot, size in zip(spots, self.sizes[:-1], strict=True)
-                )
-            row += count
-            # A damaged scale may be Inf or NaN; the values are what it makes of them.
-            with np.errstate(all="ignore"):
-                found = rows * (factors[where] if where else factors[None])
-            lost += int(np.isfinite(rows).sum()) - int(np.isfinite(found).sum())
-            yield np.ascontiguousarray(found, "<f4").reshape(-1)
-        self.remark = (
-            f"{self.key!r}: {lost} of {math.prod(self.shape)} values became infinite or NaN by the "
-            f"scale {self.scale.key!r}"
-            if lost
-            else None
-        )
+        try:
+            for rows in self._rows(width):
+                where = self._blocks_of(row, len(rows), shape[:-1])
+                row += len(rows)
+                # A damaged scale may be Inf or NaN; the values are what it makes of them.
+                with np.errstate(all="ignore"):
+                    found = rows * (factors[where] if where else factors[None])
+                lost += int(np.isfinite(rows).sum()) - int(np.isfinite(found).sum())
+                yield np.ascontiguousarray(found, "<f4").reshape(-1)
+        finally:  # also where only the first values are wanted
+            self.remark = scale_remark(self.whole.key, self.scale.key, lost, row * width)
+
+    def _rows(self, width: int) -> Iterator[Array]:
+        """Whole rows of the last axis in f32, before they are scaled."""
+        dtype = self.whole.dtype
+        for block in source_blocks(self.whole.source, dtype.carrier, max(1, _RUN // width) * width):
+            wide, _ = cast(block, dtype, DType.F32)
+            yield wide.reshape(-1, width)
+
+    def _blocks_of(self, row: int, count: int, leading: tuple[int, ...]) -> tuple[Any, ...]:
+        """Where the scales of rows stand, along every axis but the last."""
+        if not leading:
+            return ()
+        spots = np.unravel_index(np.arange(row, row + count), leading)
+        return tuple(spot // size for spot, size in zip(spots, self.sizes[:-1], strict=True))
 
     def _factors(self) -> Array:
         """The scales in f32, one per value along the last axis."""
         values, _ = cast(self.scale.read(), self.scale.dtype, DType.F32)
-        rank = len(self.shape)
+        shape = self.whole.shape
+        rank = len(shape)
         values = values.reshape((1,) * rank) if values.size == 1 else values
         if not rank:
             return values.reshape(1)
-        return np.repeat(values, self.sizes[-1], axis=-1)[..., : self.shape[-1]]
+        return np.repeat(values, self.sizes[-1], axis=-1)[..., : shape[-1]]
+
+
+def scale_remark(key: str, scale: str, lost: int, count: int) -> str | None:
+    """What is said of values that a scale made infinite or NaN; None where there is none."""
+    if not lost:
+        return None
+    return f"{key!r}: {lost} of {count} values became infinite or NaN by the scale {scale!r}"
 
 
 def scaled_product(whole: TensorSnapshot, scale: TensorSnapshot) -> TensorSnapshot | str:
@@ -140,7 +153,7 @@ def scaled_product(whole: TensorSnapshot, scale: TensorSnapshot) -> TensorSnapsh
     nbytes = DType.F32.nbytes(whole.numel)
     inner = peak_of(whole.source, 0)
     peak = nbytes + 12 * _RUN + inner
-    source = ScaledSource(whole.key, whole.source, whole.dtype, whole.shape, scale, sizes, peak)
+    source = ScaledSource(whole, scale, sizes, peak)
     return replace(
         whole,
         dtype=DType.F32,

@@ -1,9 +1,10 @@
-"""ConversionReport: what a recipe's casts do to the values of every tensor, before writing."""
+"""ConversionReport: what casts and merges do to the values of every tensor, before writing."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +14,6 @@ from ruda import _kernels
 from ruda.errors import RudaError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.store.adapted import CastSource
-from ruda.store.block_scales import ScaledSource
 from ruda.store.compare_report import finite
 from ruda.store.converting import convert
 from ruda.store.decided import ClampedSource
@@ -21,6 +21,8 @@ from ruda.store.deciding import protected_by
 from ruda.store.diff_rows import fold
 from ruda.store.index import TensorIndex
 from ruda.store.int8 import Int8Source, rows_of
+from ruda.store.merging import left_unmerged
+from ruda.store.moving import parts_in, remarks_in
 from ruda.store.piecewise import BLOCK_ELEMENTS, Array, source_blocks
 from ruda.store.recipe import Recipe
 from ruda.store.snapshot import ArraySource, TensorSnapshot
@@ -113,11 +115,20 @@ class ConversionRow:
     """True if only the first values were looked at."""
     refused: str = ""
     """Why it cannot be cast, or is left alone though the recipe casts; empty otherwise."""
+    merged_from: tuple[str, ...] = ()
+    """Keys in the file of the tensors that a merge computes it out of; mostly none."""
+    remarks: tuple[str, ...] = ()
+    """Sentences on values that a merge makes infinite or NaN."""
 
     @property
     def family(self) -> str:
         """The key with every number folded to ``*``."""
         return fold(self.key)
+
+    @property
+    def is_changed(self) -> bool:
+        """True if its values are computed, by a cast or a merge."""
+        return self.is_cast or bool(self.merged_from)
 
     @property
     def is_harmed(self) -> bool:
@@ -127,13 +138,13 @@ class ConversionRow:
     @property
     def is_loud(self) -> bool:
         """True if it is worth a look: values overflow, vanish or fade, or it is refused."""
-        lossy = not self.counts.clean or self.counts.subnormal > 0
+        lossy = not self.counts.clean or self.counts.subnormal > 0 or bool(self.remarks)
         return bool(self.refused) or lossy or self.errors.rounds_whole
 
     @property
     def is_lost(self) -> bool:
-        """True if a value becomes infinite or NaN: it overflows and is not clamped."""
-        return self.is_harmed and not self.clamped
+        """True if a value becomes infinite or NaN: by a merge, or by a cast that does not clamp."""
+        return bool(self.remarks) or (self.is_harmed and not self.clamped)
 
     def as_data(self) -> dict[str, Any]:
         """The row as plain values, for JSON; a number that is not finite is null."""
@@ -145,6 +156,8 @@ class ConversionRow:
             "clamped": self.clamped,
             "sampled": self.sampled,
             "refused": self.refused or None,
+            "merged_from": list(self.merged_from),
+            "remarks": list(self.remarks),
             "numel": self.errors.numel,
             "exact": self.errors.exact,
             "max_absolute": finite(self.errors.max_absolute),
@@ -164,10 +177,12 @@ class ConversionReport:
 
     rows: tuple[ConversionRow, ...]
     notes: tuple[str, ...] = ()
+    unmerged: tuple[str, ...] = ()
+    """Sentences on tensors that a merge of the recipe leaves as they are; among the notes, too."""
 
     def __str__(self) -> str:
         lines = [self.summary]
-        lines += [f"  {row.key}: {describe(row)}" for row in self.rows if row.is_cast]
+        lines += [f"  {row.key}: {describe(row)}" for row in self.rows if row.is_changed]
         lines += [f"  {row.key}: {row.refused}" for row in self.rows if row.refused]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
@@ -191,19 +206,31 @@ class ConversionReport:
 
     @property
     def is_harmless(self) -> bool:
-        """True if no value overflows and nothing is refused."""
-        return not any(row.is_harmed or row.refused for row in self.rows)
+        """True if no value overflows or is lost by a merge, and nothing is refused or left."""
+        return not self.unmerged and not any(
+            row.is_harmed or row.is_lost or row.refused for row in self.rows
+        )
+
+    @property
+    def fits(self) -> bool:
+        """True if no value becomes infinite or NaN, and every merge that is asked for is done."""
+        return not self.unmerged and not any(row.is_lost for row in self.rows)
 
     @property
     def summary(self) -> str:
-        """One line: how many tensors are cast, and what that loses."""
+        """One line: how many tensors are cast and merged, and what that loses."""
         cast_rows = [row for row in self.rows if row.is_cast]
+        merged_rows = [row for row in self.rows if row.merged_from]
         counts = self.counts
-        return (
+        text = (
             f"{len(cast_rows)} of {len(self.rows)} tensors cast, {self.bytes_before} to "
             f"{self.bytes_after} bytes; overflow {counts.overflow}, to zero {counts.underflow}, "
             f"subnormal {counts.subnormal}"
         )
+        if merged_rows or self.unmerged:
+            lost = sum(bool(row.remarks) for row in merged_rows)
+            text += f"; {len(merged_rows)} merged, {lost} of them with values lost"
+        return f"{text}, {len(self.unmerged)} not merged" if self.unmerged else text
 
     def as_data(self) -> dict[str, Any]:
         """The report as plain values, for JSON."""
@@ -212,12 +239,22 @@ class ConversionReport:
             "bytes_after": self.bytes_after,
             "harmless": self.is_harmless,
             "notes": list(self.notes),
+            "unmerged": list(self.unmerged),
             "rows": [row.as_data() for row in self.rows],
         }
 
 
 def describe(row: ConversionRow) -> str:
-    """What a cast does to one tensor, in words and figures."""
+    """What a cast or a merge does to one tensor, in words and figures."""
+    first = " (the first values only)" if row.sampled else ""
+    if not row.merged_from:
+        return _cast_text(row) + first
+    lost = "; ".join(row.remarks) or "no value is lost by that"
+    merge = f"computed out of {', '.join(map(repr, row.merged_from))}: {lost}"
+    return (f"{merge}; {_cast_text(row)}" if row.is_cast else merge) + first
+
+
+def _cast_text(row: ConversionRow) -> str:
     errors, counts = row.errors, row.counts
     text = (
         f"{row.before} to {row.after}: max error {errors.max_absolute:.3g}, relative rms "
@@ -231,7 +268,7 @@ def describe(row: ConversionRow) -> str:
     text += "".join(f", {name} {count}" for name, count in losses.items() if count)
     if errors.rounds_whole:
         text += ", all whole numbers, of which some are rounded"
-    return f"{text} (the first values only)" if row.sampled else text
+    return text
 
 
 def conversion_report(
@@ -242,10 +279,10 @@ def conversion_report(
     sample: int | None = None,
     monitor: Monitor = SILENT,
 ) -> ConversionReport:
-    """What the casts of a recipe do to every tensor of a file, in blocks, without writing.
+    """What casts and merges of a recipe do to every tensor of a file, without writing.
 
-    With ``sample`` only that many values at the beginning of every tensor are looked at. Rows
-    that are not cast cost nothing. Raises what ``convert`` and reading raise, and Cancelled.
+    With ``sample`` only that many values at the beginning of every tensor are looked at. Rows that
+    are not computed cost nothing. Raises what ``convert`` and reading raise, and Cancelled.
     """
     view = convert(source, recipe=recipe, target=target)
     scaled = protected_by(view, recipe) if recipe.casts else {}
@@ -258,7 +295,19 @@ def conversion_report(
         done += snapshot.numel if sample is None else min(snapshot.numel, sample)
         monitor.report(Progress(done, total, "values"))
     known = set(source.notes)
-    return ConversionReport(tuple(rows), tuple(n for n in view.notes if n not in known))
+    notes = tuple(note for note in view.notes if note not in known)
+    return ConversionReport(tuple(rows), notes, _unmerged(source, recipe))
+
+
+def _unmerged(source: TensorIndex, recipe: Recipe) -> tuple[str, ...]:
+    """Why merges that are asked for are not done, of tensors that the recipe does not leave out."""
+    left = left_unmerged(source, recipe.merge)
+    found = []
+    for change in recipe.remap.plan(left).changes:
+        names = {change.before, change.after}
+        if recipe.skipped_keys.isdisjoint(names) and recipe.select.matches(change.after, ()):
+            found.append(left[change.before])
+    return tuple(found)
 
 
 def _row(
@@ -267,14 +316,19 @@ def _row(
     sample: int | None,
     monitor: Monitor,
 ) -> ConversionRow:
+    parts = parts_in(snapshot.source)
     plain = ConversionRow(
         key=snapshot.key,
         before=_unpacked_from(snapshot) or snapshot.dtype_label,
         after=snapshot.dtype_label,
         bytes_before=_stored_bytes(snapshot.source) or snapshot.nbytes,
         bytes_after=snapshot.nbytes,
+        merged_from=tuple(dict.fromkeys(part.key for part in parts)),
     )
     found = _cast_of(snapshot)
+    if found is None and parts:
+        is_part = sample is not None and sample < snapshot.numel
+        return _looked_at(replace(plain, sampled=is_part), snapshot, sample, monitor)
     if found is None:
         if scale_is_ours(snapshot):
             return replace(plain, bytes_before=0)
@@ -287,6 +341,12 @@ def _row(
         clamped=isinstance(snapshot.source, ClampedSource),
         sampled=sample is not None and sample < snapshot.numel,
     )
+    return _looked_at(row, snapshot, sample, monitor)
+
+
+def _looked_at(
+    row: ConversionRow, snapshot: TensorSnapshot, sample: int | None, monitor: Monitor
+) -> ConversionRow:
     try:
         return _scanned(row, snapshot, sample, monitor)
     except RudaError as error:
@@ -325,15 +385,8 @@ def _unpacked_from(snapshot: TensorSnapshot) -> str | None:
         if word == "dequantize":
             return rest
         if word == "scale" and rest != "of int8":
-            return _scaled_dtype(snapshot.source).label
+            return next((part.dtype_label for part in parts_in(snapshot.source)), None)
     return None
-
-
-def _scaled_dtype(source: Any) -> DType:
-    """Element type of the values that a scale was multiplied into."""
-    while source is not None and not isinstance(source, ScaledSource):
-        source = getattr(source, "source", None)
-    return DType.I8 if source is None else source.dtype
 
 
 def lost_values(view: TensorIndex, result: SaveResult) -> int:
@@ -346,7 +399,10 @@ def lost_values(view: TensorIndex, result: SaveResult) -> int:
 
 
 def _stored_bytes(source: Any) -> int | None:
-    """Bytes of the innermost source, that of the file; None where it does not say."""
+    """Bytes of the innermost sources, those of the file; None where it does not say."""
+    parts = getattr(source, "computed_from", ())
+    if parts:
+        return sum(_stored_bytes(part.source) or part.nbytes for part in parts)
     for name in ("source", "scales", "packed", "whole", "range"):
         inner = getattr(source, name, None)
         if inner is not None:
@@ -371,7 +427,7 @@ def _scanned(
         monitor.check()
         counts += found
         errors += error
-    return replace(row, counts=counts, errors=errors)
+    return replace(row, counts=counts, errors=errors, remarks=remarks_in(snapshot.source))
 
 
 def _scan(snapshot: TensorSnapshot, sample: int | None) -> Iterator[tuple[CastCounts, CastErrors]]:
@@ -380,17 +436,22 @@ def _scan(snapshot: TensorSnapshot, sample: int | None) -> Iterator[tuple[CastCo
         yield from _scan_int8(source, sample)
         return
     made = _outermost_cast(source)
-    if made is None:
-        return
     run = BLOCK_ELEMENTS if sample is None else max(1, min(BLOCK_ELEMENTS, sample))
     left = snapshot.numel if sample is None else min(sample, snapshot.numel)
-    for block in source_blocks(made.source, made.before.carrier, run):
-        block = block[:left]
-        values, counts = _converted(made, block)
-        yield counts, CastErrors.of(block, values)
-        left -= block.size
-        if left <= 0:
-            return
+    inner, carrier = (
+        (source, snapshot.dtype.carrier) if made is None else (made.source, made.before.carrier)
+    )
+    with closing(source_blocks(inner, carrier, run)) as blocks:
+        for block in blocks:
+            block = block[:left]
+            if made is None:  # reading is enough: the merge says what it finds
+                yield CastCounts(), CastErrors()
+            else:
+                values, counts = _converted(made, block)
+                yield counts, CastErrors.of(block, values)
+            left -= block.size
+            if left <= 0:
+                return
 
 
 def _converted(made: CastSource, block: Array) -> tuple[Array, CastCounts]:

@@ -74,11 +74,14 @@ class DiffReport:
 
     rows: Sequence[DiffRow]
     source_tensors: int
+    """Tensors of the source once the merges are done: those that rows are about."""
     target_tensors: int
     hints: tuple[Hint, ...] = ()
     notes: tuple[str, ...] = ()
     source_name: str = "source"
     target_name: str = "target"
+    merged_tensors: int = 0
+    """Further tensors of the file, which merges have computed into others: no row is about them."""
 
     def __repr__(self) -> str:
         counts = " ".join(f"{status.value}={count}" for status, count in self.counts.items())
@@ -93,6 +96,8 @@ class DiffReport:
             f"{cover.tensors} of {cover.tensors_total} tensors",
             "   ".join(f"{status.value} {count}" for status, count in self.counts.items()),
         ]
+        if self.merge_sentence is not None:
+            lines.append(self.merge_sentence)
         if self.reused:
             key, count = next(iter(self.reused.items()))
             lines.append(
@@ -165,6 +170,17 @@ class DiffReport:
         return MappingProxyType({key: count for key, count in self._uses.items() if count > 1})
 
     @property
+    def merge_sentence(self) -> str | None:
+        """How many tensors of the file have no row because merges took them; None without any."""
+        if not self.merged_tensors:
+            return None
+        total = self.source_tensors + self.merged_tensors
+        return (
+            f"{total} tensors in the source, {self.merged_tensors} of them merged into others: "
+            "they have no rows of their own"
+        )
+
+    @property
     def banner(self) -> str | None:
         """The one thing to know first, where there is one; None for a load without worry."""
         counts = self.counts
@@ -209,6 +225,7 @@ class DiffReport:
             "target": self.target_name,
             "source_tensors": self.source_tensors,
             "target_tensors": self.target_tensors,
+            "merged_tensors": self.merged_tensors,
             "reused": dict(self.reused),
             "counts": {status.value: count for status, count in self.counts.items()},
             "coverage": {**coverage._asdict(), "share": coverage.share},

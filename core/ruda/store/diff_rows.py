@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ruda.nn import ParamSpec
 from ruda.progress import SILENT, Monitor
+from ruda.store.moving import parts_in
 from ruda.store.snapshot import TensorSnapshot
 from ruda.tensor import DType, Kind
 
@@ -127,6 +128,12 @@ class DiffRow:
     def sources(self) -> tuple[TensorSnapshot, ...]:
         """All tensors of the file that the row is about."""
         return () if self.source is None else (self.source, *self.others)
+
+    @property
+    def merged_from(self) -> tuple[str, ...]:
+        """Keys in the file of the tensors that a merge computes the sources out of; mostly none."""
+        parts = (part.key for source in self.sources for part in parts_in(source.source))
+        return tuple(dict.fromkeys(parts))
 
     @property
     def source_key(self) -> str | None:
@@ -252,6 +259,7 @@ class DiffRow:
             "family": self.family,
             "source_key": self.source_key,
             "other_source_keys": [source.key for source in self.others],
+            "merged_from": list(self.merged_from),
             "target_key": self.target_key,
             "source_shape": _listed(self.source_shape),
             "adapted_shape": _listed(self.adapted_shape),

@@ -65,6 +65,7 @@ def diff(
     Raises RecipeError for a pattern that takes exponential time on these keys.
     """
     recipe = Recipe() if recipe is None else recipe
+    in_file = len(source)
     source, merge_notes = prepared(source, recipe)
     protected = shielded(source, recipe)
     adapter = recipe.adapter(protected)
@@ -78,6 +79,7 @@ def diff(
         notes=(*merge_notes, *expected.notes, *run.notes(), *shield_notes(protected, recipe)),
         source_name=source.format if source.path is None else source.path.name,
         target_name=expected.name,
+        merged_tensors=in_file - len(source),
     )
     # What is taken from another file fills the parameters that are tied to it as well.
     report = with_decisions(report, expected.params, recipe, _again, monitor)

@@ -7,6 +7,7 @@ largest of the channel becomes 127. The scale of ``w`` is the tensor ``w_scale``
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ import numpy as np
 
 from ruda import _kernels
 from ruda.errors import AdapterError
+from ruda.store.block_scales import scale_remark
 from ruda.store.piecewise import Array, source_blocks
 from ruda.store.snapshot import Origin, TensorSnapshot, TensorSource
 from ruda.tensor import DType, cast
@@ -96,6 +98,11 @@ class Int8Source:
         self.peak_bytes = 16 * _RUN
         """Memory that streaming needs."""
 
+    @property
+    def source(self) -> TensorSource:
+        """The values that are quantized."""
+        return self.scales.source
+
     def read(self) -> Array:
         """All whole numbers."""
         parts = [np.frombuffer(bytes(piece), np.int8) for piece in self.stream(_RUN)]
@@ -128,11 +135,18 @@ class _ScaleSource:
 class _ProductSource:
     """f32 values of whole numbers times the scales of their channels."""
 
-    def __init__(self, whole: TensorSource, scale: TensorSnapshot, shape: tuple[int, ...]) -> None:
+    def __init__(self, whole: TensorSnapshot, scale: TensorSnapshot) -> None:
         self.whole = whole
         self.scale = scale
-        self.shape = shape
-        self.width = int(np.prod(shape[1:], dtype=np.int64))
+        self.shape = whole.shape
+        self.width = math.prod(self.shape[1:])
+        self.remark: str | None = None
+        """What the last read found in what it read; None where every product is a number."""
+
+    @property
+    def computed_from(self) -> tuple[TensorSnapshot, ...]:
+        """The tensors that it is computed out of."""
+        return self.whole, self.scale
 
     def read(self) -> Array:
         parts = [np.frombuffer(bytes(piece), "<f4") for piece in self.stream(4 * _RUN)]
@@ -140,15 +154,21 @@ class _ProductSource:
 
     def stream(self, size: int) -> Iterator[memoryview]:
         scales, _ = cast(self.scale.read().reshape(-1), self.scale.dtype, DType.F32)
-        at = 0
-        for block in source_blocks(self.whole, np.dtype(np.int8), max(1, size // 4)):
-            values = np.empty(block.size, np.float32)
-            for (rows, channels), (target, _) in zip(
-                rows_of(block, at, self.width), rows_of(values, at, self.width), strict=True
-            ):
-                _kernels.dequantize_int8(rows, scales[channels], target)
-            at += block.size
-            yield np.ascontiguousarray(values, "<f4").view(np.uint8).data
+        at, lost = 0, 0
+        with np.errstate(all="ignore"):  # a damaged scale may be Inf or NaN
+            may_lose = not np.isfinite(scales * np.float32(-128)).all()
+        try:
+            for block in source_blocks(self.whole.source, np.dtype(np.int8), max(1, size // 4)):
+                values = np.empty(block.size, np.float32)
+                for (rows, channels), (target, _) in zip(
+                    rows_of(block, at, self.width), rows_of(values, at, self.width), strict=True
+                ):
+                    _kernels.dequantize_int8(rows, scales[channels], target)
+                at += block.size
+                lost += int(np.count_nonzero(~np.isfinite(values))) if may_lose else 0
+                yield np.ascontiguousarray(values, "<f4").view(np.uint8).data
+        finally:  # also where only the first values are wanted
+            self.remark = scale_remark(self.whole.key, self.scale.key, lost, at)
 
 
 def int8_per_channel(snapshot: TensorSnapshot) -> TensorSnapshot:
@@ -194,7 +214,7 @@ def with_scale(snapshot: TensorSnapshot, scale: TensorSnapshot) -> TensorSnapsho
         snapshot,
         dtype=DType.F32,
         nbytes=4 * snapshot.numel,
-        source=_ProductSource(snapshot.source, scale, snapshot.shape),
+        source=_ProductSource(snapshot, scale),
         origin=None if snapshot.origin is None else Origin(snapshot.origin.path),
         trail=(*snapshot.trail, f"scale {scale.key}"),
     )

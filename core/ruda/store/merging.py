@@ -11,7 +11,7 @@ before any other step, and only where a recipe asks for it.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -47,7 +47,24 @@ def merged(source: TensorIndex, names: Iterable[str]) -> tuple[TensorIndex, tupl
 
     Reads headers only; with nothing to merge it is the source itself.
     """
+    source, notes, _ = _all_merged(source, names)
+    return source, tuple(notes)
+
+
+def left_unmerged(source: TensorIndex, names: Iterable[str]) -> Mapping[str, str]:
+    """The tensors that these merges leave as they are, with the sentence that says why.
+
+    By the key of the first of those that belong together. Reads headers only.
+    """
+    return _all_merged(source, names)[2]
+
+
+def _all_merged(
+    source: TensorIndex, names: Iterable[str]
+) -> tuple[TensorIndex, list[str], dict[str, str]]:
+    """The source with these merges, the notes, and among them those of what was left."""
     notes: list[str] = []
+    left: dict[str, str] = {}
     for name in dict.fromkeys(names):
         made: dict[str, TensorSnapshot] = {}
         written: set[str] = set()
@@ -58,7 +75,8 @@ def merged(source: TensorIndex, names: Iterable[str]) -> tuple[TensorIndex, tupl
             taken = merge.key in written or (merge.key in source and merge.key not in merge.parts)
             found = f"{merge.key!r} is there already" if taken else merge.make()
             if isinstance(found, str):
-                notes.append(f"{name}: {first!r} is left as it is: {found}")
+                left[first] = f"{name}: {first!r} is left as it is: {found}"
+                notes.append(left[first])
                 needed.update(merge.parts)  # a scale may be that of another one, too
                 continue
             made[first] = found
@@ -74,7 +92,7 @@ def merged(source: TensorIndex, names: Iterable[str]) -> tuple[TensorIndex, tupl
             notes.append(f"{name}: {many} computed out of {len(made) + len(gone)}, {first!r} first")
         elif not any(note.startswith(f"{name}:") for note in notes):
             notes.append(f"{name}: there is nothing to merge")
-    return source, tuple(notes)
+    return source, notes, left
 
 
 def _scales(source: TensorIndex) -> Iterator[Merge]:

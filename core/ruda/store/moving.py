@@ -15,7 +15,7 @@ import numpy as np
 
 from ruda.errors import ShapeError
 from ruda.store.filerange import FileRange
-from ruda.store.snapshot import TensorSource, stream_of
+from ruda.store.snapshot import TensorSnapshot, TensorSource, stream_of
 from ruda.tensor import CastCounts, DType
 
 Array = np.ndarray[Any, Any]
@@ -37,9 +37,23 @@ def counts_in(source: TensorSource) -> CastCounts | None:
 def remarks_in(source: TensorSource) -> tuple[str, ...]:
     """What computing the values found when they were read last, in sentences; mostly nothing."""
     told: str | None = getattr(source, "remark", None)
-    inner = getattr(source, "sources", None) or (getattr(source, "source", None),)
-    found = [text for each in inner if each is not None for text in remarks_in(each)]
+    found = [text for each in _inside(source) for text in remarks_in(each)]
     return (*found, told) if told else tuple(found)
+
+
+def parts_in(source: TensorSource) -> tuple[TensorSnapshot, ...]:
+    """The tensors of the file that a merge computes the values out of; nothing without one."""
+    made_of: tuple[TensorSnapshot, ...] = getattr(source, "computed_from", ())
+    if made_of:
+        return tuple(part for each in made_of for part in parts_in(each.source) or (each,))
+    return tuple(part for each in _inside(source) for part in parts_in(each))
+
+
+def _inside(source: TensorSource) -> Iterator[TensorSource]:
+    """The sources that a source gets its values from."""
+    yield from (part.source for part in getattr(source, "computed_from", ()))
+    several = getattr(source, "sources", None) or (getattr(source, "source", None),)
+    yield from (each for each in several if each is not None)
 
 
 class Around:

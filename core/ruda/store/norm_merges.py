@@ -37,6 +37,11 @@ class WeightNormSource:
     remark: str | None = field(default=None, init=False)
     """What the last read found; None where every value is a number."""
 
+    @property
+    def computed_from(self) -> tuple[TensorSnapshot, ...]:
+        """The tensors that it is computed out of."""
+        return self.direction, self.size
+
     def read(self) -> Array:
         """The weight; a direction of length 0 gives NaN, as in PyTorch."""
         v, g = _wide(self.direction), _wide(self.size)
@@ -63,6 +68,11 @@ class SpectralNormSource:
     peak_bytes: int
     remark: str | None = field(default=None, init=False)
     """What the last read found; None where every value is a number."""
+
+    @property
+    def computed_from(self) -> tuple[TensorSnapshot, ...]:
+        """The tensors that it is computed out of."""
+        return self.weight, self.u, self.v
 
     def read(self) -> Array:
         """The weight. Raises AdapterError where the vectors do not show which axis is meant."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 def source_blocks(
     source: TensorSource, carrier: np.dtype[Any], elements: int = BLOCK_ELEMENTS
-) -> Iterator[Array]:
+) -> Generator[Array, None, None]:
     """Runs of exactly ``elements`` values (the last may be shorter), flat, in ``carrier``.
 
     Every run has memory of its own. Bytes at the end that make no whole value are an error of

@@ -189,5 +189,6 @@ def test_bytes_before_are_those_of_the_file(tmp_path):
     with open_store(tmp_path / "a.safetensors") as file:
         (half,) = conversion_report(file, to(DType.F16)).rows
         (full,) = conversion_report(file, to(DType.F32)).rows
-    assert (half.before, half.after, half.bytes_before, half.bytes_after) == ("i8", "f16", 32, 64)
-    assert (full.before, full.after, full.bytes_before, full.bytes_after) == ("i8", "f32", 32, 128)
+    # 32 of int8, and a scale in f32 for each of four channels.
+    assert (half.before, half.after, half.bytes_before, half.bytes_after) == ("i8", "f16", 48, 64)
+    assert (full.before, full.after, full.bytes_before, full.bytes_after) == ("i8", "f32", 48, 128)

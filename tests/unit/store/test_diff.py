@@ -328,6 +328,7 @@ def test_a_row_is_data() -> None:
         "family": "fc.weight",
         "source_key": "fc.weight",
         "other_source_keys": [],
+        "merged_from": [],
         "target_key": "fc.weight",
         "source_shape": [2, 3],
         "adapted_shape": [3, 2],

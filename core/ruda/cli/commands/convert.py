@@ -52,7 +52,7 @@ class SaveWords(RecipeWords):
 @click.option("--owner", "owners", multiple=True, metavar="KEY", help="Key that owns such values.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it is there.")
 @click.option("--verify", is_flag=True, help="Read OUT back and compare every tensor.")
-@click.option("--report", is_flag=True, help="Show first what the casts do to the values.")
+@click.option("--report", is_flag=True, help="Show first what casts and merges do.")
 @click.option(
     "--sample",
     type=click.IntRange(min=1),
@@ -65,7 +65,8 @@ class SaveWords(RecipeWords):
 @click.option(
     "--strict",
     is_flag=True,
-    help="Look at all values first; write nothing if one does not fit its new type.",
+    help="Look at all values first; write nothing if one does not fit its new type or is lost by a "
+    "merge, or if a merge cannot be done.",
 )
 @click.option("--dry-run", is_flag=True, help="Show the plan, write nothing.")
 def command(
@@ -87,7 +88,7 @@ def command(
     complete. Where SOURCE is OUT and only its metadata changes, its tensors are left alone.
     Exit code 1 says that values became infinite or NaN in OUT, by a merge or because they do not
     fit the new type, or would (--report with --dry-run or --json; --strict, which writes nothing
-    then; both look at new types only).
+    then). Both also say it of a merge that is asked for and cannot be done.
     """
     from ruda.session import edit_only, parse_target
     from ruda.store import convert, open_store
@@ -140,20 +141,28 @@ class _Look:
         return self.dry_run or not (self.strict or self.as_json)
 
     def at(self, index: TensorIndex, recipe: Recipe, wanted: Target | None, watch: Monitor) -> bool:
-        """Say what the casts do, as asked for; False if values become infinite or NaN."""
+        """Say what casts and merges do, as asked for; False if values are lost or not merged."""
         from ruda.store import conversion_report
 
         if not (self.report or self.strict):
             return True
         found = conversion_report(index, recipe, target=wanted, sample=self.sample, monitor=watch)
-        fits = not any(row.is_lost for row in found.rows)
         if self.as_json:
             say_json(found.as_data())
-        elif self.report or not fits:
+        elif self.report or not found.fits:
             _show_report(found)
-        if not fits and self.strict and not self.dry_run:
-            warn("values do not fit the new type, and --strict: nothing was written")
-        return fits
+        if not found.fits and self.strict and not self.dry_run:
+            warn(f"{_why_not(found)}, and --strict: nothing was written")
+        return found.fits
+
+
+def _why_not(found: ConversionReport) -> str:
+    """What keeps a strict conversion from being written."""
+    if any(row.is_harmed and not row.clamped for row in found.rows):
+        return "values do not fit the new type"
+    if any(row.remarks for row in found.rows):
+        return "values become infinite or NaN by a merge"
+    return "not every merge that is asked for can be done"
 
 
 def _finish(
@@ -191,14 +200,16 @@ def _finish(
 
 
 def _show_report(found: ConversionReport) -> None:
-    """Say what the casts do to the values of every tensor."""
+    """Say what casts and merges do to the values of every tensor."""
     from ruda.store import describe
 
     say(found.summary)
-    table([[row.key, describe(row)] for row in found.rows if row.is_cast])
+    table([[row.key, describe(row)] for row in found.rows if row.is_changed])
     for row in found.rows:
         if row.refused:
             warn(f"{row.key}: {row.refused}")
+    for sentence in found.unmerged:
+        warn(sentence)
     say()
 
 

@@ -78,6 +78,8 @@ def _show(report: DiffReport, target: str, *, show_all: bool) -> None:
     say(f"{diff_headline(report)} · {diff_summary(report)}")
     counts = (f"{status_look(s).word} {count}" for s, count in report.counts.items())
     say("   ".join(counts))
+    if report.merge_sentence is not None:
+        say(report.merge_sentence)
     say()
     problems = [row for row in report.rows if is_problem(row.status)]
     rest = [row for row in report.rows if not is_problem(row.status)]

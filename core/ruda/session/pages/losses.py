@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -76,6 +76,9 @@ def loss_page(
     total = sum((row.counts for row in lost), CastCounts())
     clamped = sum((row.counts for row in lost if row.clamped), CastCounts())
     sentence, level = _sentence(total.overflow - clamped.overflow, clamped.overflow, total)
+    remark = _remark(report.rows)
+    if remark and level != "error":
+        sentence, level = remark, "error"
     return LossPage(
         lines={key: _line(rows) for key, rows in groups.items()},
         sentence=sentence,
@@ -97,7 +100,15 @@ def _sentence(overflow: int, clamped: int, total: CastCounts) -> tuple[str, str]
     return "", "warning"
 
 
+def _remark(rows: Iterable[ConversionRow]) -> str:
+    """What the first merge that loses values says; empty without one."""
+    return next((say(text) for row in rows for text in row.remarks), "")
+
+
 def _line(rows: list[ConversionRow]) -> LossLine:
+    remark = _remark(rows)
+    if remark:
+        return LossLine(remark, "error")
     refused = next((row.refused for row in rows if row.refused), "")
     if refused:
         return LossLine(say(refused), "skipped")
