@@ -15,7 +15,7 @@ from ruda.store.diff_report import DiffReport
 from ruda.store.diff_rows import Cause, DiffRow, Status
 from ruda.store.index import TensorIndex
 from ruda.store.merging import merged
-from ruda.store.patterns import compile_pattern
+from ruda.store.patterns import compile_pattern, quoted
 from ruda.store.recipe import Recipe
 from ruda.store.remap import KeyRemapper
 from ruda.store.scales import counts_things, protected_keys
@@ -120,7 +120,7 @@ def remap_notes(
         return ()
     if any(rule.hits(key) for rule in rules for key in keys):
         return ()
-    shown = " or ".join(repr(rule.pattern) for rule in rules[:3])
+    shown = " or ".join(quoted(rule.pattern) for rule in rules[:3])
     more = f" or {len(rules) - 3} more rules" if len(rules) > 3 else ""
     return (f"nothing is renamed: {shown}{more} is found in no key",)
 

@@ -57,6 +57,14 @@ _NUMBER = re.compile(r"\d+")
 _NAME = re.compile(r"[0-9A-Za-z_]+")
 
 
+def quoted(pattern: str) -> str:
+    """The pattern between quotes as a person writes it, its backslashes as they are.
+
+    One with a quote or a character that is not printed is shown as Python spells it.
+    """
+    return repr(pattern) if "'" in pattern or not pattern.isprintable() else f"'{pattern}'"
+
+
 @lru_cache(maxsize=512)
 def compile_pattern(pattern: str, step: str | None = None) -> re.Pattern[str]:
     """The compiled pattern. Raises RecipeError naming the pattern and the position of the fault."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -45,7 +46,8 @@ class Suggestion:
     kind: SuggestKind
     verdict: Verdict
     matches: int
-    """Number of further target tensors that find a source, steps before it taken."""
+    """Number of further target tensors that find a source that they can take, with a cast where
+    only the element type differs; the steps before it are taken."""
     evidence: str
     """One sentence that says why."""
     rule: RemapRule | None = None
@@ -55,12 +57,15 @@ class Suggestion:
 
     @property
     def title(self) -> str:
-        """The step in one line."""
+        """The step as options of ``ruda`` that a shell takes as they are, in one line.
+
+        Of what no step can do, its name.
+        """
         if self.rule is not None:
-            return self.rule.name
+            return shlex.join(["--remap", self.rule.pattern, self.rule.replacement])
         if self.adapter is not None:
-            return f"adapt {self.adapter}"
-        return "close gaps in numbers" if self.kind is SuggestKind.INDEX else "swapped axes"
+            return shlex.join(["--adapt", self.adapter])
+        return "--contiguous" if self.kind is SuggestKind.INDEX else "swapped axes"
 
     def on(self, recipe: Recipe) -> Recipe:
         """The recipe with this step added."""
@@ -95,17 +100,20 @@ class SuggestReport:
     """The recipe that was there before."""
     matched_before: int
     matched_after: int
-    """Target tensors with a source once all certain and likely steps are taken."""
+    """Target tensors that would load once all certain and likely steps are taken."""
     target_tensors: int
     source_name: str = "source"
     target_name: str = "target"
+    refused: tuple[str, ...] = ()
+    """Sentences on target tensors that have a source then, and would not load all the same."""
 
     def __str__(self) -> str:
         """What is suggested, with its evidence: one line each, alternatives below."""
         lines = [
             f"{self.source_name} onto {self.target_name}: {self.matched_before} of "
-            f"{self.target_tensors} tensors match, {self.matched_after} with the steps below"
+            f"{self.target_tensors} tensors would load, {self.matched_after} with the steps below"
         ]
+        lines += [f"  {sentence}" for sentence in self.refused]
         for step in self.suggestions:
             lines.append(f"  {step.verdict.value:<9} +{step.matches:<5} {step.title}")
             lines.append(f"{'':<19}{step.evidence}")
@@ -137,5 +145,6 @@ class SuggestReport:
             "target_tensors": self.target_tensors,
             "matched_before": self.matched_before,
             "matched_after": self.matched_after,
+            "refused": list(self.refused),
             "suggestions": [step.as_data() for step in self.suggestions],
         }

@@ -27,6 +27,7 @@ from ruda.store.suggest_pairs import Pair, pairs_of
 from ruda.store.suggest_prefixes import take_groups, take_prefixes, take_wrappers
 from ruda.store.suggest_report import Suggestion, SuggestKind, SuggestReport, Verdict
 from ruda.store.suggest_rules import best_rule, candidates
+from ruda.store.suggest_trial import Trials
 from ruda.store.targets import Expected, Target, expected_of
 
 RULES = 64
@@ -51,12 +52,34 @@ def suggest(
     Raises RecipeError for a recipe that cannot be used on these keys.
     """
     recipe = Recipe() if recipe is None else recipe
-    source, _ = prepared(source, recipe)
+    merged, _ = prepared(source, recipe)
     expected = expected_of(target)
-    entries = _entries(source, recipe, monitor)
+    entries = _entries(merged, recipe, monitor)
     params = _wanted(expected, recipe)
-    trusted = _expected_adapter(source, target)
     before = _Hypothesis(recipe, None, recipe.remap.contiguous).board(entries, params, monitor)
+    best = _best(merged, target, recipe, entries, params, monitor)
+    report = SuggestReport(
+        suggestions=best.suggestions(before, entries, params),
+        recipe=recipe,
+        matched_before=before.covered,
+        matched_after=best.board.covered,
+        target_tensors=len(params),
+        source_name=source.format if source.path is None else source.path.name,
+        target_name=expected.name,
+    )
+    return _tried(report, Trials(source, target, {param.key for param in params}, monitor))
+
+
+def _best(
+    source: TensorIndex,
+    target: Target,
+    recipe: Recipe,
+    entries: tuple[Entry, ...],
+    params: tuple[ParamSpec, ...],
+    monitor: Monitor,
+) -> _Outcome:
+    """What is found under the hypothesis that matches most."""
+    trusted = _expected_adapter(source, target)
     best: _Outcome | None = None
     for hypothesis in _hypotheses(recipe, entries, _adapters(source, target)):
         monitor.check()
@@ -68,14 +91,23 @@ def suggest(
         if best.is_complete and all(step.kind is SuggestKind.PREFIX for step in best.steps):
             break
     assert best is not None  # there is always the hypothesis of the recipe itself
-    return SuggestReport(
-        suggestions=best.suggestions(before, entries, params),
-        recipe=recipe,
-        matched_before=before.covered,
-        matched_after=best.board.covered,
-        target_tensors=len(params),
-        source_name=source.format if source.path is None else source.path.name,
-        target_name=expected.name,
+    return best
+
+
+def _tried(report: SuggestReport, trials: Trials) -> SuggestReport:
+    """The report with the counts of what would really load; its own are of names and shapes."""
+    before = trials.of(report.recipe)
+    after = trials.of(report.to_recipe(likely=True)) if report.suggestions else before
+    steps = report.suggestions
+    taken = report.of(Verdict.CERTAIN, Verdict.LIKELY)
+    if after.found - before.found != sum(step.matches for step in taken):
+        steps = trials.recounted(steps, report.recipe, before)
+    return replace(
+        report,
+        suggestions=steps,
+        matched_before=before.applied,
+        matched_after=after.applied,
+        refused=after.refused,
     )
 
 

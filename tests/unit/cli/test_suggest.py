@@ -37,7 +37,7 @@ def test_a_recipe_is_printed_with_its_evidence(prefixed, tmp_path, capsys):
     recipe = recipe_from_toml(out)
     assert [rule.pattern for rule in recipe.remap.rules] == [r"^module\."]
     assert recipe.adapt == ("pytorch-to-ruda",)
-    assert err.startswith("net.safetensors onto Model: 0 of 16 tensors match, 16 with the steps")
+    assert err.startswith("net.safetensors onto Model: 0 of 16 tensors would load, 16 with")
     assert "without 'module.' before them, with the same shapes" in err
     *_, cover, flags = err.splitlines()
     assert cover == "with this recipe 16 of 16 tensors would load"
@@ -48,6 +48,25 @@ def test_a_recipe_is_printed_with_its_evidence(prefixed, tmp_path, capsys):
     path.write_text(out, "utf-8")
     assert read_recipe(path) == recipe
     assert main(["diff", str(prefixed), "digits", "--recipe", str(path)]) == 0
+
+
+def test_every_step_is_printed_as_a_shell_takes_it(prefixed, tmp_path, capsys):
+    assert main(["suggest", str(prefixed), "digits", "--likely"]) == 0
+    _, err = capsys.readouterr()
+    steps = [line.split(None, 2)[2] for line in err.splitlines() if line[:9] == "  certain"]
+    assert steps == [r"--remap '^module\.' ''", "--adapt pytorch-to-ruda"]
+    *_, flags = err.splitlines()
+    assert flags == f"for diff and convert: {' '.join(steps)}"
+    said = []
+    for words in (shlex.split(" ".join(steps)), shlex.split(flags.split(": ", 1)[1])):
+        assert main(["diff", str(prefixed), "digits", "--json", *words]) == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+
+
+def test_what_is_renamed_by_nothing_is_said_as_it_was_written(prefixed, capsys):
+    assert main(["diff", str(prefixed), "digits", "--remap", r"^other\.", ""]) == 1
+    assert r"nothing is renamed: '^other\.' is found in no key" in capsys.readouterr().out
 
 
 def test_what_is_there_already_is_kept(prefixed, capsys):

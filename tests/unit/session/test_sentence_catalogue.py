@@ -134,7 +134,12 @@ UNSEEN = {
     "no value is lost by that": "the report of a conversion",
     "; {1} merged, {2} of them with values lost": "the report of a conversion",
     "{1}, {2} not merged": "the report of a conversion",
-    "{1} onto {2}: {3} of {4} tensors match, {5} with the steps below": "the report of suggestions",
+    "{1} onto {2}: {3} of {4} tensors would load, {5} with the steps below": (
+        "the report of suggestions"
+    ),
+    "{1} a source and would not load, {2} first: {3}": "the report of suggestions",
+    "1 tensor has": "the report of suggestions",
+    "{1} tensors have": "the report of suggestions",
     "{1}or {2}": "the report of suggestions",
     "  no step is suggested": "the report of suggestions",
     "the {1} {2}": "a part of a Rudapack header, named in an error",

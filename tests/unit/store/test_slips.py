@@ -43,7 +43,7 @@ def index(*keys: str) -> TensorIndex:
 
 
 RULES = [
-    pytest.param([("^modul\\.", "")], "'^modul\\\\.' is found in no key", id="a slip"),
+    pytest.param([("^modul\\.", "")], r"'^modul\.' is found in no key", id="a slip"),
     pytest.param([("^x", ""), ("^y", "")], "'^x' or '^y' is found in no key", id="two"),
     pytest.param(
         [(letter, "") for letter in "qrstv"],

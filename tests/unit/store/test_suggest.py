@@ -217,7 +217,7 @@ def test_gaps_in_numbers_are_closed():
     kinds = [step.kind for step in report.of(Verdict.CERTAIN)]
     assert kinds == [SuggestKind.INDEX, SuggestKind.ADAPTER]
     assert report.to_recipe().remap == KeyRemapper(contiguous=True)
-    assert report.suggestions[0].title == "close gaps in numbers"
+    assert report.suggestions[0].title == "--contiguous"
 
 
 def test_names_of_a_block_become_one_rule():
@@ -271,7 +271,7 @@ def test_two_prefixes_for_the_same_tensors_are_a_question():
     report = suggest(source, index(inner))
     (step,) = report.suggestions
     assert step.verdict is Verdict.AMBIGUOUS
-    assert {step.title, *step.alternatives} == {r"remap '^ema\\.' -> ''", "strip 'model.'"}
+    assert {step.title, *step.alternatives} == {r"--remap '^ema\.' ''", "strip 'model.'"}
     assert report.to_recipe(likely=True).is_identity
 
 
