@@ -149,6 +149,7 @@ def run_events(window: MainWindow) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from ruda._freeing import free_aside, free_at_once
     from ruda_workbench.application import let_go
 
     try:
@@ -161,9 +162,11 @@ def _run(options: argparse.Namespace) -> int:
         sys.stderr.write(f"ruda-workbench: {error}\n")
         return 2
     shell.window.show()
+    free_aside()
     code = run_events(shell.window)
     completion.wait()
     let_go(shell.window)
+    free_at_once(wait=False)
     return code
 
 

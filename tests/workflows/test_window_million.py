@@ -37,6 +37,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtWidgets import QApplication
 
+from ruda._freeing import free_aside, free_at_once
 from ruda.progress import Monitor, Progress
 from ruda.session import SaveOptions, TargetChoice, plan_saving, scan_tensor
 from ruda.store import (
@@ -159,7 +160,9 @@ def as_the_program() -> Iterator[None]:
     gc.collect()
     gc.set_threshold(*GARBAGE_THRESHOLDS)
     sys.setswitchinterval(SWITCH_INTERVAL)
+    free_aside()
     yield
+    free_at_once()
     gc.set_threshold(*thresholds)
     sys.setswitchinterval(switching)
 
@@ -337,6 +340,7 @@ def test_nothing_blocks_the_window_for_a_tenth_of_a_second(
         if EVERYTHING:
             rename_everything(person, window, weights)
             compare_with_itself(person, window, weights)
+        put_away(person, window, heavy)
     for name, seen in person.found.items():
         record_property(f"watchdog {name}", str(seen))
     assert person.over(LIMIT, lambda seen: seen.worked) == {}
@@ -397,3 +401,11 @@ def compare_with_itself(person: Person, window: MainWindow, weights: WeightsWork
     person.does("unfold the comparison", compare.lines.fold.click)
     assert compare.lines.model.rowCount() == MILLION
     person.does("next difference", lambda: window.book.run("view.next-problem"))
+
+
+def put_away(person: Person, window: MainWindow, small: Path) -> None:
+    document = window.context.session.active
+    assert document is not None
+    person.does("close", lambda: operations.close_document(window.context, document.id))
+    person.does("open another", lambda: window.open_paths([small]))
+    person.does("close that", lambda: operations.close_active(window.context))

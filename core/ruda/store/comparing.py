@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 from ruda._bulk import without_collections
+from ruda._freeing import LargeTuple
 from ruda.errors import DTypeError, MissingExtraError, SettingError, ShapeError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.store.compare_report import CompareReport, CompareRow, Likeness
@@ -79,7 +80,7 @@ def _rows(task: _Task, left: TensorIndex, right: TensorIndex) -> tuple[CompareRo
             task.monitor.report(Progress(len(rows), len(left), "tensors"))
     only_right = (snapshot for key, snapshot in right.items() if key not in left)
     rows += [CompareRow(Likeness.RIGHT, right=snapshot) for snapshot in only_right]
-    return tuple(rows)
+    return LargeTuple(rows)
 
 
 def _within(only: PathFilter | None, views: Sequence[TensorIndex]) -> tuple[list[TensorIndex], int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ruda._freeing import LargeDict, LargeList
 from ruda.nn import ParamSpec
 from ruda.progress import SILENT, Monitor
 from ruda.store.adapt import (
@@ -106,11 +107,11 @@ def match(
     monitor: Monitor = SILENT,
 ) -> Matching:
     """The source of every parameter: by its key, else under the adapter's other names."""
-    keys = list(source.snapshots)
+    keys: list[str] = LargeList(source.snapshots)
     names, doubles, collisions = _named(keys, remap, monitor)
     wanted = [param.key for param in params]
     find = names.get
-    places = [find(key, NOWHERE) for key in wanted]
+    places = LargeList([find(key, NOWHERE) for key in wanted])
     used = Taken()
     parts: dict[int, Parts] = {}
     if not isinstance(adapter, IdentityAdapter) and NOWHERE in places:
@@ -120,7 +121,7 @@ def match(
         taken[place] = True
     for key in (*used.whole, *used.blocks) if parts else ():
         taken[names[key]] = True
-    unused = {name: place for name, place in names.items() if not taken[place]}
+    unused = LargeDict({name: place for name, place in names.items() if not taken[place]})
     return Matching(keys, names, doubles, collisions, places, parts, unused, used.blocks)
 
 
@@ -133,8 +134,8 @@ def _named(
     plan = remap.plan(keys, monitor=monitor)
     if not plan.collisions:
         return _numbered(plan.after), [], {}
-    names: dict[str, int] = {}
-    doubles: list[tuple[int, str]] = []
+    names: dict[str, int] = LargeDict()
+    doubles: list[tuple[int, str]] = LargeList()
     for place, name in enumerate(plan.after):
         if names.setdefault(name, place) != place:
             doubles.append((place, name))
@@ -143,7 +144,7 @@ def _named(
 
 def _numbered(names: Sequence[str]) -> dict[str, int]:
     # A loop, not a call: that of a million names holds up every other thread for half a second.
-    return {name: place for place, name in enumerate(names)}
+    return LargeDict({name: place for place, name in enumerate(names)})
 
 
 def _match_otherwise(

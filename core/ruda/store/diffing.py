@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 from ruda._bulk import without_collections
+from ruda._freeing import LargeList
+from ruda.errors import AdapterError
 from ruda.nn import ParamSpec
 from ruda.progress import SILENT, Monitor
 from ruda.store.adapt import (
@@ -18,6 +21,7 @@ from ruda.store.adapt import (
     key_depth,
     rule_of,
 )
+from ruda.store.adapted import relabelled
 from ruda.store.deciding import (
     policy_notes,
     prepared,
@@ -40,11 +44,12 @@ from ruda.store.diff_match import (
 from ruda.store.diff_report import DiffReport, Hint
 from ruda.store.diff_rows import Cause, DiffRow, Status
 from ruda.store.harmless import HARMLESS_ENDS, is_harmless
+from ruda.store.idle import IdleAdapters
 from ruda.store.index import TensorIndex
 from ruda.store.naming import naming_notes, recognised
 from ruda.store.nearest import NearestKeys, probe_prefixes
 from ruda.store.recipe import Recipe
-from ruda.store.regrouping import Parts
+from ruda.store.regrouping import Parts, gathered
 from ruda.store.row_list import RowKind, RowList
 from ruda.store.snapshot import TensorSnapshot, kind_of
 from ruda.store.targets import Target, aliases_of, expected_of
@@ -113,7 +118,9 @@ class _Diff:
         self.recipe = recipe
         self.adapter = adapter
         self.matching = found = match(source, params, recipe.remap, adapter, monitor)
-        self.alone = [*((place, name) for name, place in found.unused.items()), *found.doubles]
+        self.alone: list[tuple[int, str]] = LargeList(
+            [*((place, name) for name, place in found.unused.items()), *found.doubles]
+        )
         self.unused = Named(found.unused, found.keys, source.snapshots)
         self.judge = Judge(
             recipe,
@@ -392,7 +399,31 @@ class _Diff:
                 if name not in kinds
             ]
         found += naming_notes(self.recipe.adapt)
+        found += self._idle_adapters()
         return tuple(found)
+
+    def _idle_adapters(self) -> Iterable[str]:
+        """Sentences about adapters without an effect; rows of one kind are adapted alike."""
+        if not self.recipe.adapt:
+            return ()
+        idle, matching = IdleAdapters(self.recipe), self.matching
+        for kind, at in zip(self.known, self.examples, strict=True):
+            if not idle:
+                return ()
+            if at >= len(self.params) or kind.status in (Status.SKIPPED, Status.MISSING):
+                continue
+            param, parts = self.params[at], matching.parts.get(at)
+            if parts is not None:
+                idle.show_parts(param, parts)
+                with suppress(AdapterError):  # the row says what does not divide
+                    given = gathered(parts, self.judge.sources, param.key, param.containers)
+                    idle.show(given)
+                continue
+            if self._name_of(at) != param.key:
+                idle.show_other_name(param)
+            snapshot = self._snapshot(matching.places[at])
+            idle.show(relabelled(snapshot, param.key, param.containers))
+        return idle.notes()
 
     def _idle_blocks(self) -> Iterable[str]:
         """Sentences about sources of which some blocks of rows have no target."""

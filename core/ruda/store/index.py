@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from ruda._freeing import LargeDict
 from ruda.errors import KeyCollisionError, MissingKeyError
 from ruda.store.snapshot import TensorSnapshot
 from ruda.store.stamp import Stamp
@@ -60,10 +61,10 @@ class LazySnapshots(Mapping[str, TensorSnapshot], Generic[Entry]):
         make: Callable[[str, Entry], TensorSnapshot],
         describe: Callable[[str, Entry], TensorFacts] | None = None,
     ) -> None:
-        self._entries = entries
+        self._entries: dict[str, Entry] = LargeDict(entries)
         self._make = make
         self._describe = describe
-        self._made: dict[str, TensorSnapshot] = {}
+        self._made: dict[str, TensorSnapshot] = LargeDict()
 
     def __getitem__(self, key: str) -> TensorSnapshot:
         found = self._made.get(key)
@@ -226,7 +227,7 @@ class TensorIndex(Mapping[str, TensorSnapshot]):
         closers: tuple[Callable[[], None], ...] = (),
     ) -> TensorIndex:
         """Index of these snapshots in this order. Raises KeyCollisionError on a repeated key."""
-        found: dict[str, TensorSnapshot] = {}
+        found: dict[str, TensorSnapshot] = LargeDict()
         for snapshot in snapshots:
             if snapshot.key in found:
                 raise KeyCollisionError(snapshot.key, (snapshot.key, snapshot.key), path=path)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
+from ruda._freeing import LargeDict, grown
 from ruda.nn import ParamSpec
 from ruda.progress import SILENT, Monitor
 from ruda.store.diff_report import Hint
@@ -121,13 +122,13 @@ class NearestKeys:
     def _families(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for key in self._unused:
-            found.setdefault(fold(key), []).append(key)
+            grown(found, fold(key)).append(key)
         return found
 
     @cached_property
     def _by_suffix(self) -> dict[str, str]:
         """First unused key for each end of one that begins after a dot."""
-        found: dict[str, str] = {}
+        found: dict[str, str] = LargeDict()
         for key in self._unused:
             for tail in tails(key):
                 found.setdefault(tail, key)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
+from ruda._freeing import LargeTuple
 from ruda.errors import KeyCollisionError, RecipeError
 from ruda.progress import SILENT, Monitor
 from ruda.store.patterns import (
@@ -296,7 +297,7 @@ class KeyRemapper:
 
         Raises RecipeError for a pattern that takes exponential time on these keys.
         """
-        before = tuple(keys)
+        before = LargeTuple(keys)
         after: Sequence[str] = before
         for rule in self.active:
             monitor.check()
@@ -306,8 +307,8 @@ class KeyRemapper:
             after = compact_indices(after, keep=self.keep_indices)
         # A loop, not a call: that of a million keys holds up every other thread.
         if len({key for key in after}) == len(before):  # noqa: C416
-            return RemapPlan(before, tuple(after))
-        return RemapPlan(before, tuple(after), self._collisions(before, after))
+            return RemapPlan(before, LargeTuple(after))
+        return RemapPlan(before, LargeTuple(after), self._collisions(before, after))
 
     def remap(self, keys: Iterable[str]) -> tuple[KeyChange, ...]:
         """What becomes of all keys. Raises KeyCollisionError naming two keys and the rule."""

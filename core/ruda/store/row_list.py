@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, overload
 
+from ruda._freeing import LargeList, grown
 from ruda.store.diff_rows import Cause, DiffRow, Status, fold_all
 
 
@@ -169,13 +170,13 @@ class RowList(Sequence[DiffRow]):
         found: dict[str, list[int]] = {}
         folded = self._folded
         if folded is None:
-            folded = self._folded = fold_all(self.keys)
+            folded = self._folded = LargeList(fold_all(self.keys))
         if places is None:
             for at, family in enumerate(folded):
-                found.setdefault(family, []).append(at)
+                grown(found, family).append(at)
             return found
         for at in places:
-            found.setdefault(folded[at], []).append(at)
+            grown(found, folded[at]).append(at)
         return found
 
 

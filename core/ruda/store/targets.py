@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ruda._freeing import LargeTuple
 from ruda.nn import Module, ModuleSpec, ParamSpec
 from ruda.store.containers import Inference, infer_containers
 from ruda.store.index import LazySnapshots, TensorIndex
@@ -48,7 +49,7 @@ def _of_index(index: TensorIndex, *, needs_kinds: bool) -> Expected:
     if needs_kinds and not all(s.containers for s in index.snapshots.values()):
         found = infer_containers(index)
     known = found.containers
-    params = tuple(
+    params = LargeTuple(
         ParamSpec(
             s.key,
             s.shape,

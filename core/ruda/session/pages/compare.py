@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ruda._bulk import without_collections
+from ruda._freeing import LargeList
 from ruda.progress import SILENT, Monitor
 from ruda.session.families import families_of
 from ruda.session.language import later, tr
@@ -98,7 +99,7 @@ class CompareTable:
     @cached_property
     def keys(self) -> list[str]:
         """Key of every row."""
-        return [row.key for row in self.report.rows]
+        return LargeList([row.key for row in self.report.rows])
 
     @cached_property
     def places(self) -> KeyPlaces:

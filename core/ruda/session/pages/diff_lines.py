@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ruda._bulk import without_collections
+from ruda._freeing import LargeList
 from ruda.progress import SILENT, Monitor
 from ruda.session.families import families_of
 from ruda.session.language import tr
@@ -95,12 +96,12 @@ class DiffTable:
     @cached_property
     def sources(self) -> list[str]:
         """Key in the file of every row; empty where there is none."""
-        return [key or "" for key in self.rows.source_keys]
+        return LargeList(key or "" for key in self.rows.source_keys)
 
     @cached_property
     def targets(self) -> list[str]:
         """Key in the target of every row; empty where there is none."""
-        return [key or "" for key in self.rows.target_keys]
+        return LargeList(key or "" for key in self.rows.target_keys)
 
     @cached_property
     def source_places(self) -> KeyPlaces:
@@ -232,7 +233,7 @@ class DiffLines(Sequence[DiffLine]):
         """The line of several rows; only one of each kind of them is made for it."""
         _, firsts = np.unique(self.table.kinds[places], return_index=True)
         examples = [self.table.rows[at] for at in places[np.sort(firsts)].tolist()]
-        return _line(RowsAt(self.table.rows, places.tolist()), examples)
+        return _line(RowsAt(self.table.rows, LargeList(places.tolist())), examples)
 
     def _row_line(self, position: int) -> DiffLine:
         group = int(self.table.numbers[position])

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from ruda._bulk import without_collections
+from ruda._freeing import LargeDict, LargeList
 from ruda.progress import SILENT, Monitor, track
 from ruda.session.families import families_of
 from ruda.session.language import tr
@@ -82,12 +83,12 @@ class TensorTable:
     @cached_property
     def families(self) -> list[str]:
         """Family of every key."""
-        return families_of(self.keys)
+        return LargeList(families_of(self.keys))
 
     @cached_property
     def family_numbers(self) -> dict[str, int]:
         """Number of every family, counted by first appearance."""
-        return {family: number for number, family in enumerate(dict.fromkeys(self.families))}
+        return LargeDict((family, n) for n, family in enumerate(dict.fromkeys(self.families)))
 
     @cached_property
     def family_ids(self) -> Vector:
@@ -103,7 +104,7 @@ class TensorTable:
         numbers = np.empty(len(self), dtype=np.int64)
         for place, kind in enumerate(map(Kind, self.dtypes, self.shapes, shards)):
             numbers[place] = known.setdefault(kind, len(known))
-        return Kinds(list(known), numbers)
+        return Kinds(LargeList(known), numbers)
 
     @cached_property
     def key_rank(self) -> Vector:
@@ -239,13 +240,13 @@ class TensorPage(Sequence[TensorRow]):
 @without_collections()
 def tensor_table(index: TensorIndex, *, monitor: Monitor = SILENT) -> TensorTable:
     """Columns of an index; about a second per million tensors, with stop points."""
-    keys: list[str] = []
-    dtypes: list[str] = []
-    shapes: list[tuple[int, ...]] = []
+    keys: list[str] = LargeList()
+    dtypes: list[str] = LargeList()
+    shapes: list[tuple[int, ...]] = LargeList()
     nbytes: list[int] = []
     numel: list[int] = []
-    shards: list[str] = []
-    shared: dict[int, str] = {}
+    shards: list[str] = LargeList()
+    shared: dict[int, str] = LargeDict()
     for facts in track(index.facts(), monitor, "tensors", len(index)):
         if facts.shared_with is not None:
             shared[len(keys)] = facts.shared_with
