@@ -35,6 +35,7 @@ from ruda._kernels.narrowing import (
     widen_bf16,
     widen_f16,
 )
+from ruda._kernels.numbers import shown_number
 from ruda._kernels.order import shuffle_order
 from ruda._kernels.quantize import (
     dequantize_int8,
@@ -100,6 +101,7 @@ __all__ = [
     "scale_channels",
     "scatter_add",
     "set_thread_count",
+    "shown_number",
     "shuffle_order",
     "silu",
     "silu_times",

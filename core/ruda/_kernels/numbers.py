@@ -17,6 +17,13 @@ MOST = 2**31 - 1
 """The largest step, window or count: sums and products of two of them fit the words of a kernel."""
 
 
+def shown_number(value: object) -> str:
+    """A number as a sentence shows it; integers of hundreds of digits by their size."""
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"an integer of {value.bit_length()} bits"
+    return repr(value)
+
+
 def take_whole(value: object, name: str, low: int = 0, high: int = MOST) -> int:
     """A whole number of any integer type, within these ends. Raises SettingError saying which."""
     try:
@@ -24,7 +31,7 @@ def take_whole(value: object, name: str, low: int = 0, high: int = MOST) -> int:
     except TypeError:
         found = low - 1
     if not low <= found <= high:
-        raise SettingError(f"{name}={value!r}: expected a whole number from {low} to {high}")
+        raise SettingError(f"{name}={shown_number(value)}: expected a whole number from {low} to {high}")
     return found
 
 
@@ -36,7 +43,7 @@ def take_pair_of(value: object, name: str, low: int = 1) -> Pair:
     except (TypeError, ValueError):
         found = (low - 1, low - 1)
     if not (low <= found[0] <= MOST and low <= found[1] <= MOST):
-        raise SettingError(f"{name}={value!r}: expected two whole numbers from {low} to {MOST}")
+        raise SettingError(f"{name}={shown_number(value)}: expected two whole numbers from {low} to {MOST}")
     return found
 
 
@@ -45,7 +52,7 @@ def take_number(value: object, name: str) -> float:
     try:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise SettingError(f"{name}={value!r}: expected a number that float64 holds") from None
+        raise SettingError(f"{name}={shown_number(value)}: expected a number that float64 holds") from None
 
 
 def take_single(value: object, name: str) -> np.float32:
@@ -54,5 +61,5 @@ def take_single(value: object, name: str) -> np.float32:
     with np.errstate(all="ignore"):
         found = np.float32(wide)
     if math.isfinite(wide) and not np.isfinite(found):
-        raise SettingError(f"{name}={value!r}: expected a number that float32 holds")
+        raise SettingError(f"{name}={shown_number(value)}: expected a number that float32 holds")
     return found

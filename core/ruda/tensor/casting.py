@@ -7,6 +7,7 @@ counted, so that no loss goes unseen.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from ruda.errors import DTypeError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.tensor.dtype import DType, Kind
 from ruda.tensor.layout import widened
+from ruda.tensor.promotion import Scalar, require_dtype
 
 Array = np.ndarray[Any, Any]
 
@@ -96,6 +98,36 @@ def cast(
     return out.reshape(array.shape), counts
 
 
+def scalar(value: Scalar, dtype: DType) -> Array:
+    """A Python number as a 0-d array, rounded once; that it fits, ``promote_scalar`` has seen."""
+    if dtype.kind is Kind.BOOL or dtype.is_integer:
+        return np.array(value, dtype.numpy)
+    if isinstance(value, int) and dtype is not DType.F64:
+        value = nearest_odd(value)
+    if dtype is DType.BF16:  # ml_dtypes rounds to float32 on the way
+        with np.errstate(all="ignore"):
+            return _round_to_odd(np.array(value, np.float64)).astype(dtype.numpy)
+    return np.array(value, dtype.numpy)
+
+
+_EXACT = 1 << 53
+"""From here on float64 does not hold every integer."""
+
+
+def nearest_odd(value: float) -> float:
+    """A number as float64, from which rounding onward to a narrower float gives what it should.
+
+    Of integers the first 53 bits, with the last one set if any behind them are (``_round_to_odd``).
+    Raises OverflowError beyond float64.
+    """
+    size = abs(value)
+    if not isinstance(size, int) or size < _EXACT:
+        return float(value)
+    behind = size.bit_length() - 53
+    kept = size >> behind | (size & ((1 << behind) - 1) != 0)
+    return math.ldexp(kept if value > 0 else -kept, behind)
+
+
 def _by_kernel(
     values: Array, source: DType, target: DType, out: Array, monitor: Monitor
 ) -> CastCounts | None:
@@ -126,6 +158,7 @@ def _subnormal_bf16(values: Array) -> int:
 
 def _check(array: Array, source: DType, target: DType) -> None:
     for dtype in (source, target):
+        require_dtype("cast", dtype)
         if dtype.is_raw and source is not target:
             raise DTypeError(
                 f"cannot cast {source} to {target}: {dtype} is stored as raw bits only"

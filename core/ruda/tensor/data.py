@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import ml_dtypes
 import numpy as np
 
+from ruda._kernels import shown_number
 from ruda.errors import DTypeError, ShapeError
-from ruda.tensor.casting import cast
+from ruda.tensor.casting import cast, nearest_odd
 from ruda.tensor.comparison import (
     Difference,
     Tolerance,
@@ -18,8 +20,10 @@ from ruda.tensor.comparison import (
     compare_exactly,
 )
 from ruda.tensor.distribution import Distribution
-from ruda.tensor.dtype import DType
-from ruda.tensor.promotion import DEFAULT_FLOAT, DEFAULT_INT, Scalar
+from ruda.tensor.dtype import DType, Kind
+from ruda.tensor.layout import plain
+from ruda.tensor.promotion import DEFAULT_FLOAT, DEFAULT_INT, Scalar, require_dtype
+from ruda.tensor.sizes import shape_of
 
 Array = np.ndarray[Any, Any]
 
@@ -38,6 +42,9 @@ class TensorData:
     dtype: DType
 
     def __post_init__(self) -> None:
+        require_dtype("TensorData", self.dtype)
+        if type(self.array) is not np.ndarray:  # a map of a file is one that adds something
+            object.__setattr__(self, "array", plain(self.array))
         if self.array.dtype != self.dtype.carrier:
             raise DTypeError(
                 f"{self.dtype} is held as {self.dtype.carrier}, but the array is {self.array.dtype}"
@@ -65,9 +72,11 @@ class TensorData:
         and complex numbers c64. With it, values are cast; raises DTypeError if one does not fit,
         ShapeError if the sequences are ragged.
         """
+        if dtype is not None:
+            require_dtype("TensorData", dtype)
         if isinstance(values, np.ndarray | np.generic):
-            array = np.array(values, dtype=values.dtype.newbyteorder("="), order="C")
-            source = DType.from_numpy(array.dtype)
+            source = DType.from_numpy(values.dtype)
+            array = np.array(plain(values), dtype=values.dtype.newbyteorder("="), order="C")
         else:
             array, source = nested_array(values, dtype)
         if dtype is None and not isinstance(values, np.ndarray | np.generic):
@@ -103,7 +112,7 @@ class TensorData:
     def full(cls, shape: Sequence[int], value: Scalar, dtype: DType = DEFAULT_FLOAT) -> TensorData:
         """All elements ``value``. Raises DTypeError if it does not fit the dtype."""
         one = cls.of(value, dtype)
-        return cls(np.full(tuple(shape), one.array, dtype.numpy), dtype)
+        return cls(np.full(shape_of("full", shape, dtype), one.array, dtype.numpy), dtype)
 
     @classmethod
     def random(
@@ -114,9 +123,21 @@ class TensorData:
         seed: int,
         dtype: DType = DEFAULT_FLOAT,
     ) -> TensorData:
-        """Values drawn from the distribution; the same for the same seed and shape."""
-        drawn = distribution.sample(tuple(shape), seed=seed)
-        return cls(cast(drawn, DType.F64, dtype)[0], dtype)
+        """Values drawn from the distribution; the same for the same seed and shape.
+
+        Integers are cut towards 0. Raises DTypeError where a value is outside the dtype's range.
+        """
+        require_dtype("random", dtype)
+        drawn = distribution.sample(shape_of("random", shape, DType.F64), seed=seed)
+        made, lost = cast(drawn, DType.F64, dtype)
+        if lost.overflow:
+            raise DTypeError(
+                f"random: {lost.overflow} of {lost.numel} values drawn do not fit {dtype}; choose "
+                f"a wider dtype"
+            )
+        if distribution.kind == "uniform" and dtype.is_float:
+            made = _below(made, distribution.second, dtype)
+        return cls(made, dtype)
 
     def view(self, dtype: DType) -> Array:
         """The array without a copy. Raises DTypeError if the values are of another dtype.
@@ -202,6 +223,16 @@ class TensorData:
             )
 
 
+def _below(values: Array, end: float, dtype: DType) -> Array:
+    """Values rounded to their dtype, where that reached the open end: the largest one below it."""
+    limit = cast(np.array(end), DType.F64, dtype)[0]
+    reached = np.asarray(values >= limit)
+    if float(limit) < end or not reached.any():
+        return values
+    lowest = ml_dtypes.finfo(limit.dtype).min  # type: ignore[no-untyped-call]
+    return np.where(reached, np.nextafter(limit, lowest), values)
+
+
 def nested_array(values: Nested, wanted: DType | None = None) -> tuple[Array, DType]:
     """Nested sequences of numbers as an array that holds them exactly, and its dtype.
 
@@ -215,12 +246,31 @@ def nested_array(values: Nested, wanted: DType | None = None) -> tuple[Array, DT
         raise ShapeError(f"nested values do not form a tensor: {error}") from None
     if array.size == 0:
         array = array.astype(np.float64)
+    if array.dtype.kind == "O":
+        array = _beyond_words(array, wanted)
     if array.dtype.kind not in "biufc":
         raise DTypeError(f"nested values are numbers or booleans, got NumPy dtype {array.dtype}")
     to_float = wanted is not None and not wanted.is_integer
-    if array.dtype.kind == "f" and not to_float and np.any(np.abs(array) >= 2.0**53):
+    if array.dtype == np.float64 and not to_float and np.any(np.abs(array) >= 2.0**53):
         array = _unrounded(array, values, wanted)
     return array, DType.from_numpy(array.dtype)
+
+
+def _beyond_words(array: Array, wanted: DType | None) -> Array:
+    """Python integers of more than 64 bits, which are objects to NumPy, on their way to floats."""
+    numbers = array.reshape(-1).tolist()
+    if not all(isinstance(one, bool | int | float) for one in numbers):
+        return array
+    largest = max((one for one in numbers if isinstance(one, int)), key=abs)
+    if wanted is None or wanted.is_integer or wanted.kind is Kind.BOOL:
+        raise DTypeError(
+            f"no integer dtype holds {shown_number(largest)} of the nested values; choose a float"
+        )
+    try:
+        onward = float if wanted in (DType.F64, DType.C128) else nearest_odd
+        return np.array([onward(one) for one in numbers]).reshape(array.shape)
+    except OverflowError:
+        raise DTypeError(f"{shown_number(largest)} of the nested values fits no float") from None
 
 
 def _unrounded(array: Array, values: Nested, wanted: DType | None) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +53,11 @@ class Distribution:
         generator = np.random.Generator(np.random.PCG64(seed))
         if self.kind == "uniform":
             drawn = generator.random(shape)
-            values = self.first + (self.second - self.first) * drawn
+            span = self.second - self.first
+            if math.isfinite(span):
+                values = self.first + span * drawn
+            else:  # from one end of f64 to the other
+                values = self.first * (1 - drawn) + self.second * drawn
             # Rounding may land on the open end; the largest value below it is meant.
             return np.minimum(values, np.nextafter(self.second, self.first))
         if self.kind == "normal":

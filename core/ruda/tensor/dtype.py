@@ -242,9 +242,11 @@ class DType(Enum):
         """DType for a NumPy (or ml_dtypes) dtype, whatever its byte order. Raises DTypeError."""
         found = _BY_NUMPY.get(dtype) if isinstance(dtype, np.dtype) else None
         if found is None:
-            found = _BY_NUMPY.get(np.dtype(dtype).newbyteorder("<"))
+            given = np.dtype(dtype)
+            if given.kind != "T":  # variable strings have no byte order to change
+                found = _BY_NUMPY.get(given.newbyteorder("<"))
         if found is None:
-            raise DTypeError(f"NumPy dtype {np.dtype(dtype)} has no Ruda dtype")
+            raise DTypeError(f"NumPy dtype {given} has no Ruda dtype")
         return found
 
     @classmethod

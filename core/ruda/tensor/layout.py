@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ruda import _kernels
-from ruda.errors import ShapeError
+from ruda.errors import DTypeError, ShapeError
 
 _FIRST_FOREIGN = 256
 """NumPy numbers the types that others register from here; their ``kind`` may claim to be "f"."""
@@ -21,6 +21,24 @@ def transpose_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if array.ndim != 2:
         raise ShapeError(f"transpose needs two axes, got shape {list(array.shape)}")
     return _kernels.transpose(np.ascontiguousarray(array))
+
+
+def plain(values: object) -> np.ndarray[Any, Any]:
+    """The array itself, without what a subclass adds to it. A view.
+
+    Raises DTypeError for anything else, and for a masked array in which something is masked: its
+    values would be taken for real ones.
+    """
+    if type(values) is np.ndarray:
+        return values
+    if not isinstance(values, np.ndarray | np.generic):
+        raise DTypeError(
+            f"a tensor wraps a NumPy array, got {type(values).__name__}; Tensor.from_data takes "
+            f"numbers and lists"
+        )
+    if np.ma.is_masked(values):
+        raise DTypeError("a masked array has no tensor while items are masked; fill them first")
+    return np.asarray(values)
 
 
 def widened(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ruda._kernels import shown_number
 from ruda.errors import DTypeError
 from ruda.tensor.dtype import DType, Kind
 
@@ -25,6 +26,22 @@ _UNSIGNED = (DType.U8, DType.U16, DType.U32, DType.U64)
 _COMPLEX = (DType.C64, DType.C128)
 _COMPUTABLE = frozenset((*_FLOATS, *_SIGNED, *_UNSIGNED, *_COMPLEX, DType.BOOL))
 _HALVES = frozenset((DType.F16, DType.BF16))
+
+
+def _half_a_step_above(digits: int, exponent: int) -> int:
+    """The smallest magnitude that rounds to Inf: ½ ulp above the largest number of a float."""
+    return ((1 << (digits + 1)) - 1) << (exponent - digits)
+
+
+_OVERFLOWS = {
+    DType.F16: _half_a_step_above(11, 15),
+    DType.BF16: _half_a_step_above(8, 127),
+    DType.F32: _half_a_step_above(24, 127),
+    DType.F64: _half_a_step_above(53, 1023),
+    DType.C64: _half_a_step_above(24, 127),
+    DType.C128: _half_a_step_above(53, 1023),
+}
+"""Integers, which Python compares with floats exactly and with integers of any size."""
 
 
 def _join_integers(a: DType, b: DType) -> DType | None:
@@ -61,9 +78,19 @@ def is_computable(dtype: DType) -> bool:
     return dtype in _COMPUTABLE
 
 
+def require_dtype(operation: str, dtype: object) -> None:
+    """Raise DTypeError for what is no DType, such as a name or a NumPy dtype."""
+    if not isinstance(dtype, DType):
+        raise DTypeError(
+            f"{operation}: {dtype!r} is no dtype; expected a DType, which DType.parse makes of a "
+            f"name and DType.from_numpy of a NumPy dtype"
+        )
+
+
 def require_computable(operation: str, dtype: DType) -> None:
     """Raise DTypeError if operations do not take this dtype."""
     if dtype not in _COMPUTABLE:
+        require_dtype(operation, dtype)
         raise DTypeError(f"{operation}: {dtype} is for storage only; cast it to f32 first")
 
 
@@ -140,17 +167,18 @@ def accumulator(dtype: DType) -> DType:
 
 
 def _require_in_range(operation: str, dtype: DType, value: Scalar) -> None:
+    """Raise DTypeError for a number beyond the dtype; NaN and Inf are within floats."""
     if isinstance(value, complex):
-        return
-    if dtype.is_integer:
+        for part in (value.real, value.imag):
+            _require_in_range(operation, dtype, part)
+    elif dtype.is_integer:
         info = np.iinfo(dtype.numpy)
         if not info.min <= value <= info.max:
             raise DTypeError(
-                f"{operation}: {value} does not fit {dtype} ({info.min} to {info.max}); "
-                f"cast the tensor first"
+                f"{operation}: {shown_number(value)} does not fit {dtype} ({info.min} to "
+                f"{info.max}); cast the tensor first"
             )
-    elif dtype.is_float and np.isfinite(float(value)):
-        with np.errstate(over="ignore"):
-            rounded = np.asarray(float(value)).astype(dtype.numpy)
-        if not np.isfinite(rounded):
-            raise DTypeError(f"{operation}: {value} does not fit {dtype}; cast the tensor first")
+    elif dtype is not DType.BOOL and abs(value) >= _OVERFLOWS[dtype] and value - value == 0:
+        raise DTypeError(
+            f"{operation}: {shown_number(value)} does not fit {dtype}; cast the tensor first"
+        )

@@ -15,6 +15,7 @@ from ruda.tensor.data import Nested, TensorData
 from ruda.tensor.device import HostDevice
 from ruda.tensor.distribution import Distribution
 from ruda.tensor.dtype import DType
+from ruda.tensor.layout import plain
 from ruda.tensor.methods.activating import Activating
 from ruda.tensor.methods.arithmetic import Elementwise, Operators
 from ruda.tensor.methods.creating import Creating
@@ -59,9 +60,10 @@ class Tensor(
     def __init__(self, array: Array) -> None:
         """Wrap an array without a copy; the caller must not write to it afterwards.
 
-        Foreign byte order is copied into native. Raises DTypeError if the NumPy dtype has no
-        Ruda dtype.
+        Foreign byte order is copied into native; of a subclass only the array is taken. Raises
+        DTypeError if the NumPy dtype has no Ruda dtype, and for masked items.
         """
+        array = plain(array)
         DType.from_numpy(array.dtype)
         native = array.dtype.isnative
         self._array = array if native else array.astype(array.dtype.newbyteorder("="))

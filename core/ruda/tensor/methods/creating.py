@@ -13,6 +13,7 @@ from ruda.tensor.methods.held import Array, Held
 from ruda.tensor.operations import signal
 from ruda.tensor.operations.operands import recast
 from ruda.tensor.promotion import DEFAULT_FLOAT, require_float
+from ruda.tensor.sizes import reach, require_room, shape_of
 
 
 class Creating(Held):
@@ -32,7 +33,8 @@ class Creating(Held):
 
         True is what ``mask_fill`` overwrites, as in Burn. Raises ShapeError below rank 2.
         """
-        return cls._made(~np.triu(_all("triu_mask", shape), offset))
+        every = _all("triu_mask", shape)
+        return cls._made(~np.triu(every, reach("triu_mask", "an offset", offset, every.shape)))
 
     @classmethod
     def tril_mask(cls, shape: Sequence[int], offset: int = 0) -> Self:
@@ -41,7 +43,8 @@ class Creating(Held):
         True is what ``mask_fill`` overwrites, as in Burn: the causal mask of attention. Raises
         ShapeError below rank 2.
         """
-        return cls._made(~np.tril(_all("tril_mask", shape), offset))
+        every = _all("tril_mask", shape)
+        return cls._made(~np.tril(every, reach("tril_mask", "an offset", offset, every.shape)))
 
     @classmethod
     def diag_mask(cls, shape: Sequence[int], offset: int = 0) -> Self:
@@ -49,8 +52,9 @@ class Creating(Held):
 
         Raises ShapeError below rank 2.
         """
-        whole = _all("diag_mask", shape)
-        return cls._made(~(np.triu(whole, offset) & np.tril(whole, offset)))
+        every = _all("diag_mask", shape)
+        far = reach("diag_mask", "an offset", offset, every.shape)
+        return cls._made(~(np.triu(every, far) & np.tril(every, far)))
 
     @classmethod
     def cartesian_grid(cls, shape: Sequence[int]) -> Self:
@@ -58,7 +62,8 @@ class Creating(Held):
 
         Raises ShapeError for a negative size.
         """
-        sizes = _sizes("cartesian_grid", shape)
+        sizes = shape_of("cartesian_grid", shape, DType.I32)
+        require_room("cartesian_grid", (*sizes, len(sizes)), DType.I32)
         return cls._made(np.moveaxis(np.indices(sizes, np.int32), 0, -1).copy())
 
     @classmethod
@@ -91,15 +96,8 @@ class Creating(Held):
         return cls._made(recast(signal.cosine_window(name, size, terms, periodic=periodic), dtype))
 
 
-def _sizes(name: str, shape: Sequence[int]) -> tuple[int, ...]:
-    sizes = tuple(shape)
-    if any(size < 0 for size in sizes):
-        raise ShapeError(f"{name}: shape {list(sizes)} has a negative size; sizes are 0 or more")
-    return sizes
-
-
 def _all(name: str, shape: Sequence[int]) -> Array:
-    sizes = _sizes(name, shape)
+    sizes = shape_of(name, shape, DType.BOOL)
     if len(sizes) < 2:
         raise ShapeError(
             f"{name}: shape {list(sizes)} has no matrices; give rows and columns at the end"

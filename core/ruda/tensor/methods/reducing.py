@@ -6,10 +6,12 @@ from typing import Self
 
 import numpy as np
 
+from ruda._kernels import shown_number
 from ruda.errors import ShapeError
 from ruda.tensor.methods.held import Held
 from ruda.tensor.operations import elementwise, indexing, ordering, reductions, sampling
 from ruda.tensor.operations.operands import Axes, normalise_axis
+from ruda.tensor.sizes import whole
 
 
 class Reducing(Held):
@@ -145,8 +147,11 @@ class Ordering(Held):
         Raises ShapeError where the axis has fewer.
         """
         one = normalise_axis("topk", self._array, axis)
+        count = whole("topk", "a count", count)
         if not 0 <= count <= self._array.shape[one]:
-            raise ShapeError(f"topk: axis {one} of shape {list(self._array.shape)} has no {count}")
+            raise ShapeError(
+                f"topk: axis {one} of shape {list(self._array.shape)} has no {shown_number(count)}"
+            )
         places = ordering.largest(self._array, count, one)
         return self._new(indexing.take_along(self._array, places, one)), self._new(places)
 

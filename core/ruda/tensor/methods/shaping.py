@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
+from ruda._kernels import shown_number
 from ruda.errors import ShapeError
 from ruda.tensor.methods.held import Held
 from ruda.tensor.operations import padding, shaping
 from ruda.tensor.operations.operands import Axes, normalise_axis
 from ruda.tensor.operations.padding import PadMode
 from ruda.tensor.promotion import Scalar
+from ruda.tensor.sizes import whole
 
 
 class Shaping(Held):
@@ -95,20 +97,22 @@ class Shaping(Held):
     def split(self, size: int | Sequence[int], axis: int = 0) -> list[Self]:
         """Consecutive parts of ``size`` (the last may be smaller), or of these sizes; views."""
         place = normalise_axis("split", self._array, axis)
-        whole = self._array.shape[place]
-        if isinstance(size, int):
-            if size < 1:
-                raise ShapeError(f"split: parts of {size} elements are none")
-            size = [min(size, whole - start) for start in range(0, whole, size)]
+        length = self._array.shape[place]
+        if not isinstance(size, Sequence):
+            step = whole("split", "a size", size)
+            if step < 1:
+                raise ShapeError(f"split: parts of {shown_number(step)} elements are none")
+            size = [min(step, length - start) for start in range(0, length, step)]
         return [self._new(part) for part in shaping.split(self._array, size, place)]
 
     def chunk(self, count: int, axis: int = 0) -> list[Self]:
         """At most ``count`` parts of equal size, the last may be smaller; views."""
         place = normalise_axis("chunk", self._array, axis)
-        if count < 1:
-            raise ShapeError(f"chunk: {count} parts are none")
-        whole = self._array.shape[place]
-        return self.split(max(1, -(-whole // count)), place) if whole else [self]
+        parts = whole("chunk", "a count", count)
+        if parts < 1:
+            raise ShapeError(f"chunk: {shown_number(parts)} parts are none")
+        length = self._array.shape[place]
+        return self.split(max(1, -(-length // parts)), place) if length else [self]
 
     def unbind(self, axis: int = 0) -> list[Self]:
         """The slices along an axis, without it; views."""
@@ -136,9 +140,9 @@ class Shaping(Held):
         return self._new(shaping.triangle(self._array, diagonal, upper=False))
 
 
-def _flat(parts: tuple[int | Sequence[int], ...]) -> list[int]:
+def _flat(parts: tuple[Any, ...]) -> list[int]:
     """Sizes given one by one or as a sequence."""
     sizes: list[int] = []
     for part in parts:
-        sizes.extend([part] if isinstance(part, int) else part)
+        sizes.extend(part if isinstance(part, Sequence) and not isinstance(part, str) else [part])
     return sizes

@@ -326,12 +326,20 @@ def is_close(left: Operand, right: Operand, rtol: float, atol: float) -> Array:
     """Where |left - right| ≤ atol + rtol · |right|; equal infinities are close, NaN is not."""
     a, b, dtype = pair("is_close", left, right)
     require_computable("is_close", dtype)
-    wide = accumulator(dtype) if dtype.is_float else dtype
-    if wide.is_integer:  # differences of integers may wrap
-        wide = DType.F64
+    if dtype.is_integer:
+        return _integers_close(a, b, rtol, atol)
+    wide = accumulator(dtype) if dtype.is_float else DType.F32 if dtype is DType.BOOL else dtype
     x, y = recast(a, wide), recast(b, wide)
     with np.errstate(all="ignore"):
         return np.asarray((x == y) | (np.abs(x - y) <= atol + rtol * np.abs(y)) & np.isfinite(y))
+
+
+def _integers_close(a: Array, b: Array, rtol: float, atol: float) -> Array:
+    """As for floats; distances are counted without a sign, since they may be as wide as u64."""
+    with np.errstate(all="ignore"):
+        high, low = np.maximum(a, b).astype(np.uint64), np.minimum(a, b).astype(np.uint64)
+        allowed = atol + rtol * np.abs(b.astype(np.float64))
+        return np.asarray((a == b) | ((high - low).astype(np.float64) <= allowed))
 
 
 def lerp(start: Array, end: Array, weight: Operand) -> Array:

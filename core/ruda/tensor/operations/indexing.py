@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from types import EllipsisType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ruda import _kernels
+from ruda._kernels import shown_number
 from ruda.errors import DTypeError, IndexRangeError, SettingError, ShapeError
+from ruda.tensor.casting import scalar
 from ruda.tensor.dtype import DType
 from ruda.tensor.operations.operands import Array, Operand, dtype_of, normalise_axis, recast
 from ruda.tensor.promotion import promote, promote_scalar, require_integer
+from ruda.tensor.sizes import require_room, whole
 
 Part: TypeAlias = int | slice | EllipsisType | Array | None
 
 
 def pick(values: Array, parts: tuple[Part, ...]) -> Array:
     """The elements that the parts of an index name: a view for basic parts, a copy for arrays."""
-    check_parts(parts)
+    places = known_parts(parts)
     try:
-        return np.asarray(values[parts])
-    except IndexError as error:
+        return np.asarray(values[places])
+    except (IndexError, ValueError) as error:  # a step of 0 is a ValueError
         raise IndexRangeError(f"index: shape {list(values.shape)}: {error}") from None
 
 
@@ -30,17 +33,17 @@ def replace(values: Array, parts: tuple[Part, ...], new: Operand) -> Array:
 
     Raises DTypeError where ``new`` would change the dtype, ShapeError where its shape does not fit.
     """
-    check_parts(parts)
+    places = known_parts(parts)
     dtype = dtype_of(values)
     if isinstance(new, np.ndarray):
         fitted = _fitted("index", values, new)
     elif promote_scalar("index", dtype, new) is dtype:
-        fitted = np.asarray(new).astype(values.dtype)
+        fitted = scalar(new, dtype)
     else:
         raise DTypeError(f"index: {type(new).__name__} cannot go into {dtype}; cast one of them")
     made = values.copy()
     try:
-        made[parts] = fitted
+        made[places] = fitted
     except IndexError as error:
         raise IndexRangeError(f"index: shape {list(values.shape)}: {error}") from None
     except ValueError as error:
@@ -48,15 +51,41 @@ def replace(values: Array, parts: tuple[Part, ...], new: Operand) -> Array:
     return made
 
 
-def check_parts(parts: tuple[Part, ...]) -> None:
-    """Raise DTypeError for a part that is no index."""
-    for part in parts:
-        if isinstance(part, np.ndarray):
-            require_integer("index", dtype_of(part), or_bool=True)
-        elif isinstance(part, bool) or not isinstance(part, int | slice | EllipsisType | None):
-            raise DTypeError(
-                f"index: {type(part).__name__} is not an integer, slice, ..., None or tensor"
-            )
+def known_parts(parts: tuple[Part, ...]) -> tuple[Any, ...]:
+    """The parts of an index as NumPy takes them.
+
+    Raises DTypeError for a part that is no index, IndexRangeError for one beyond 64 bits.
+    """
+    return tuple(_known(part) for part in parts)
+
+
+def _known(part: Part) -> Any:
+    if isinstance(part, np.ndarray):
+        require_integer("index", dtype_of(part), or_bool=True)
+        if part.dtype == np.uint64:  # NumPy would take those from 2⁶³ on for negative ones
+            far = part >= np.uint64(_WORDS_END)
+            if far.any():
+                raise _outside_words(int(part[far][0]))
+        return part
+    if isinstance(part, slice):
+        for end in (part.start, part.stop, part.step):
+            if end is not None:
+                whole("index", "an end or a step of a slice", end)
+        return part
+    if isinstance(part, bool) or not isinstance(part, int | np.integer | EllipsisType | None):
+        raise DTypeError(
+            f"index: {type(part).__name__} is not an integer, slice, ..., None or tensor"
+        )
+    if isinstance(part, int) and not -_WORDS_END <= part < _WORDS_END:
+        raise _outside_words(part)
+    return part
+
+
+_WORDS_END = 1 << 63
+
+
+def _outside_words(place: int) -> IndexRangeError:
+    return IndexRangeError(f"index: {shown_number(place)} is outside every axis")
 
 
 def take(values: Array, indices: Array, axis: int | None) -> Array:
@@ -213,7 +242,11 @@ def _coordinates(name: str, values: Array, indices: Array) -> tuple[Array, ...]:
 
 def one_hot(values: Array, classes: int) -> Array:
     """A new last axis of ``classes`` with 1 where the value says, 0 elsewhere; of its dtype."""
+    classes = whole("one_hot", "a number of classes", classes)
+    if classes < 0:
+        raise SettingError(f"one_hot: {shown_number(classes)} classes are fewer than none")
     check_indices("one_hot", values, classes)
+    require_room("one_hot", (*values.shape, classes), DType.I64)
     if np.any(values < 0):
         raise IndexRangeError(f"one_hot: class {int(values.min())} is negative")
     return np.asarray(values[..., None] == np.arange(classes)).astype(values.dtype)

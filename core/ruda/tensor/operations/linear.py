@@ -23,6 +23,7 @@ from ruda.tensor.operations.operands import (
 )
 from ruda.tensor.operations.reductions import total
 from ruda.tensor.promotion import accumulator, promote, require_float, require_inexact
+from ruda.tensor.sizes import reach
 
 
 def matmul(left: Array, right: Array) -> Array:
@@ -147,7 +148,7 @@ def cross(left: Array, right: Array, axis: int = -1) -> Array:
 def diagonal(values: Array, offset: int = 0) -> Array:
     """The diagonal of the last two axes as the last axis; a view."""
     require_matrices("diagonal", values)
-    return np.diagonal(values, offset, -2, -1)
+    return np.diagonal(values, reach("diagonal", "an offset", offset, values.shape), -2, -1)
 
 
 def trace(values: Array, offset: int = 0, *, dtype: DType | None = None) -> Array:

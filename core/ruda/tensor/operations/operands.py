@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+from operator import index
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from ruda._kernels import shown_number
 from ruda.errors import DTypeError, IndexRangeError, ShapeError
-from ruda.tensor.casting import cast
+from ruda.tensor.casting import cast, scalar
 from ruda.tensor.dtype import DType
 from ruda.tensor.promotion import Scalar, accumulator, promote, promote_scalar, require_float
+from ruda.tensor.sizes import require_room
 
 Array = np.ndarray[Any, Any]
+
+_COUNTED = 2**59
+"""Shapes of fewer elements are within reach of every dtype."""
 
 Operand: TypeAlias = Array | Scalar
 Axes: TypeAlias = int | tuple[int, ...] | None
@@ -42,18 +50,11 @@ def pair(name: str, left: Operand, right: Operand) -> tuple[Array, Array, DType]
         return recast(left, result), recast(right, result), result
     if isinstance(left, np.ndarray):
         result = promote_scalar(name, dtype_of(left), right)  # type: ignore[arg-type]
-        return recast(left, result), _number(right, result), result  # type: ignore[arg-type]
+        return recast(left, result), scalar(right, result), result  # type: ignore[arg-type]
     if isinstance(right, np.ndarray):
         result = promote_scalar(name, dtype_of(right), left)
-        return _number(left, result), recast(right, result), result
+        return scalar(left, result), recast(right, result), result
     raise DTypeError(f"{name}: needs a tensor")
-
-
-def _number(value: Scalar, dtype: DType) -> Array:
-    """A Python number in a dtype that holds it."""
-    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63 and not dtype.is_integer:
-        value = float(value)  # an object to NumPy, which ml_dtypes does not take
-    return np.asarray(value).astype(dtype.numpy)
 
 
 def promoted(name: str, parts: Sequence[Array]) -> list[Array]:
@@ -65,7 +66,10 @@ def promoted(name: str, parts: Sequence[Array]) -> list[Array]:
 
 
 def check_broadcast(name: str, left: tuple[int, ...], right: tuple[int, ...]) -> None:
-    """Raise ShapeError naming the first axis, from the back, on which two shapes do not fit."""
+    """Raise ShapeError naming the first axis, from the back, on which two shapes do not fit.
+
+    Also where both together are more than an array can have, as views without memory may be.
+    """
     for back in range(1, min(len(left), len(right)) + 1):
         a, b = left[-back], right[-back]
         if a != b and 1 not in (a, b):
@@ -73,6 +77,9 @@ def check_broadcast(name: str, left: tuple[int, ...], right: tuple[int, ...]) ->
                 f"{name}: shapes {list(left)} and {list(right)} do not broadcast: {a} and {b} "
                 f"on axis -{back}; make them equal or one of them 1"
             )
+    if math.prod(left) * math.prod(right) > _COUNTED:
+        together = zip_longest(reversed(left), reversed(right), fillvalue=1)
+        require_room(name, tuple(b if a == 1 else a for a, b in together)[::-1], DType.C128)
 
 
 def working(name: str, values: Array) -> tuple[DType, Array]:
@@ -85,11 +92,14 @@ def working(name: str, values: Array) -> tuple[DType, Array]:
 def normalise_axis(name: str, values: Array, axis: int, *, extra: int = 0) -> int:
     """The axis counted from the front. Raises IndexRangeError outside the rank."""
     rank = values.ndim + extra
-    if not isinstance(axis, int | np.integer):
-        raise DTypeError(f"{name}: an axis is one integer, got {axis!r}")
+    if type(axis) is not int:
+        try:
+            axis = index(axis)
+        except TypeError:
+            raise DTypeError(f"{name}: an axis is one integer, got {axis!r}") from None
     if not -rank <= axis < rank:
         raise IndexRangeError(
-            f"{name}: axis {axis} is outside shape {list(values.shape)} "
+            f"{name}: axis {shown_number(axis)} is outside shape {list(values.shape)} "
             f"(axes {-rank} to {rank - 1})"
         )
     return axis % rank
@@ -99,7 +109,7 @@ def normalise_axes(name: str, values: Array, axis: Axes) -> tuple[int, ...] | No
     """Axes counted from the front, None for all. Raises ShapeError if outside or doubled."""
     if axis is None:
         return None
-    asked = (axis,) if isinstance(axis, int) else tuple(axis)
+    asked = tuple(axis) if isinstance(axis, Iterable) else (axis,)
     axes = tuple(normalise_axis(name, values, one) for one in asked)
     if len(set(axes)) < len(axes):
         raise ShapeError(f"{name}: axes {list(asked)} name one axis twice")

@@ -8,8 +8,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from ruda.errors import DTypeError, SettingError, ShapeError
+from ruda.tensor.casting import scalar
 from ruda.tensor.operations.operands import Array, dtype_of
 from ruda.tensor.promotion import Scalar, promote_scalar
+from ruda.tensor.sizes import require_room, whole
 
 PadMode: TypeAlias = Literal["constant", "reflect", "edge"]
 
@@ -25,18 +27,21 @@ def pad(
     DTypeError for a fill that the dtype does not take.
     """
     shape = list(values.shape)
-    if len(pairs) > values.ndim or any(len(one) != 2 or min(one) < 0 for one in pairs):
+    asked = [tuple(whole("pad", "a width", width) for width in one) for one in pairs]
+    if len(asked) > values.ndim or any(len(one) != 2 or min(one) < 0 for one in asked):
         raise ShapeError(
             f"pad: shape {shape} takes at most {values.ndim} pairs (before, after) of sizes from "
-            f"0, the last axis first, got {[tuple(one) for one in pairs]}; narrow makes an axis "
+            f"0, the last axis first, got {asked}; narrow makes an axis "
             f"shorter"
         )
-    widths = [(0, 0)] * (values.ndim - len(pairs)) + [(one[0], one[1]) for one in reversed(pairs)]
+    widths = [(0, 0)] * (values.ndim - len(asked)) + [(one[0], one[1]) for one in reversed(asked)]
+    sizes = tuple(size + sum(width) for size, width in zip(shape, widths, strict=True))
+    require_room("pad", sizes, values.dtype)
     if mode == "constant":
         dtype = dtype_of(values)
         if promote_scalar("pad", dtype, fill) is not dtype:
             raise DTypeError(f"pad: {dtype} does not take the fill {fill!r}; cast the tensor first")
-        return np.pad(values, widths, constant_values=np.asarray(fill).astype(values.dtype))
+        return np.pad(values, widths, constant_values=scalar(fill, dtype))
     if mode not in ("reflect", "edge"):
         raise SettingError(f"pad: mode is constant, reflect or edge, got {mode!r}")
     for axis, width in enumerate(widths):

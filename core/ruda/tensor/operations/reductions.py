@@ -41,6 +41,8 @@ def _folded(
     source = dtype_of(values)
     require_computable(name, source)
     axes = normalise_axes(name, values, axis)
+    if dtype is not None:
+        require_computable(name, dtype)
     result = dtype or (accumulator(source) if source.kind in _WHOLE else source)
     wide = accumulator(result) if result.is_float else result
     with np.errstate(all="ignore"):
@@ -219,6 +221,8 @@ def _running(
     if axis is None and values.ndim != 1:
         raise ShapeError(f"{name}: shape {list(values.shape)} has not one axis; say which one")
     one = normalise_axis(name, values, 0 if axis is None else axis)
+    if dtype is not None:
+        require_computable(name, dtype)
     result = dtype or (accumulator(source) if source.kind in _WHOLE else source)
     wide = accumulator(result) if result.is_float else result
     with np.errstate(all="ignore"):

@@ -8,6 +8,7 @@ from ruda.errors import OperationError, SettingError, ShapeError
 from ruda.tensor.dtype import DType
 from ruda.tensor.operations.operands import Array, dtype_of, recast
 from ruda.tensor.promotion import require_float
+from ruda.tensor.sizes import require_room, whole
 
 
 def categorical(weights: Array, count: int, generator: np.random.Generator) -> Array:
@@ -23,8 +24,10 @@ def categorical(weights: Array, count: int, generator: np.random.Generator) -> A
     shape = list(weights.shape)
     if not weights.ndim or not weights.shape[-1]:
         raise ShapeError(f"categorical: shape {shape} has no classes on its last axis")
+    count = whole("categorical", "a count", count)
     if count < 0:
         raise SettingError(f"categorical: draws 0 places or more, got {count}")
+    require_room("categorical", (*weights.shape[:-1], count), DType.F64)
     rows = recast(weights, DType.F64).reshape(-1, weights.shape[-1])
     largest = rows.max(axis=1)
     if not (np.isfinite(rows).all() and (rows >= 0).all() and (largest > 0).all()):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
 import numpy as np
 
+from ruda._kernels import shown_number
 from ruda.errors import ShapeError
 from ruda.tensor.operations.operands import (
     Array,
@@ -18,11 +20,12 @@ from ruda.tensor.operations.operands import (
     promoted,
 )
 from ruda.tensor.promotion import require_integer
+from ruda.tensor.sizes import reach, require_room, shown_sizes, whole
 
 
 def reshape(values: Array, shape: Sequence[int]) -> Array:
     """The same values in row-major order under another shape; one axis may be -1. A view."""
-    wanted = tuple(int(size) for size in shape)
+    wanted = tuple(whole("reshape", "a size", size) for size in shape)
     known = math.prod(size for size in wanted if size != -1)
     free = wanted.count(-1)
     fits = free <= 1 and all(size >= -1 for size in wanted)
@@ -30,7 +33,7 @@ def reshape(values: Array, shape: Sequence[int]) -> Array:
     if not fits:
         raise ShapeError(
             f"reshape: {values.size} elements of shape {list(values.shape)} do not fill "
-            f"{list(wanted)}"
+            f"{shown_sizes(wanted)}"
         )
     return values.reshape(wanted)
 
@@ -105,7 +108,7 @@ def expand(values: Array, shape: Sequence[int]) -> Array:
 
     -1 keeps the size of an axis. Raises ShapeError where a size is neither 1 nor the wanted one.
     """
-    wanted = list(shape)
+    wanted = [whole("expand", "a size", size) for size in shape]
     lead = len(wanted) - values.ndim
     for place, size in enumerate(wanted):
         if size == -1 and place >= max(lead, 0):
@@ -115,9 +118,10 @@ def expand(values: Array, shape: Sequence[int]) -> Array:
     )
     if not fits or any(size < 0 for size in wanted):
         raise ShapeError(
-            f"expand: shape {list(values.shape)} does not expand to {list(shape)}; only axes of "
-            f"size 1 and new ones in front can grow"
+            f"expand: shape {list(values.shape)} does not expand to {shown_sizes(shape)}; only "
+            f"axes of size 1 and new ones in front can grow"
         )
+    require_room("expand", tuple(wanted), values.dtype)
     return np.broadcast_to(values, tuple(wanted))
 
 
@@ -137,16 +141,20 @@ def flip(values: Array, axis: Axes) -> Array:
 
 def roll(values: Array, shift: int | Sequence[int], axis: Axes) -> Array:
     """Shifted along axes, what leaves at one end enters at the other; None rolls all values."""
+    asked = shift if isinstance(shift, Iterable) else (shift,)
+    single = asked is not shift
+    shifts = tuple(whole("roll", "a shift", one) for one in asked)
     if axis is None:
-        if not isinstance(shift, int):
+        if not single:
             raise ShapeError("roll: several shifts need an axis each")
-        return np.roll(values, shift)
-    axes = tuple([axis] if isinstance(axis, int) else axis)  # one axis may be rolled twice
+        return np.roll(values, shifts[0] % max(values.size, 1))
+    axes = tuple(axis) if isinstance(axis, Iterable) else (axis,)  # one axis may be rolled twice
     places = tuple(normalise_axis("roll", values, one) for one in axes)
-    shifts = (shift,) * len(places) if isinstance(shift, int) else tuple(shift)
+    shifts = shifts * len(places) if single else shifts
     if len(shifts) != len(places):
         raise ShapeError(f"roll: {len(shifts)} shifts for {len(places)} axes")
-    return np.roll(values, shifts, places) if places else values
+    near = [one % max(values.shape[at], 1) for one, at in zip(shifts, places, strict=True)]
+    return np.roll(values, near, places) if places else values
 
 
 def repeat_elements(values: Array, times: int | Array, axis: int | None) -> Array:
@@ -163,17 +171,31 @@ def repeat_elements(values: Array, times: int | Array, axis: int | None) -> Arra
             )
         if np.any(times < 0):
             raise ShapeError("repeat: a count is negative")
+        size = _exact_sum(times) * (values.shape[axis] if times.size == 1 else 1)
         times = times.astype(np.int64)  # NumPy takes no unsigned ones
-    elif times < 0:
-        raise ShapeError(f"repeat: a count of {times} is negative")
+    else:
+        times = whole("repeat", "a count", times)
+        if times < 0:
+            raise ShapeError(f"repeat: a count of {shown_number(times)} is negative")
+        size = times * values.shape[axis]
+    require_room("repeat", (*values.shape[:axis], size, *values.shape[axis + 1 :]), values.dtype)
     return np.repeat(values, times, axis)
+
+
+def _exact_sum(times: Array) -> int:
+    """The sum of counts from 0 on, which may be more than 64 bits hold."""
+    low = int((times & np.uint8(0xFF)).sum(dtype=np.uint64))
+    return low + (int((times >> 8).sum(dtype=np.uint64)) << 8)
 
 
 def tile(values: Array, times: Sequence[int]) -> Array:
     """The whole laid side by side: ``times[i]`` copies along axis i, new axes in front."""
-    if any(count < 0 for count in times):
-        raise ShapeError(f"tile: counts {list(times)} contain a negative one")
-    return np.tile(values, tuple(times))
+    counts = tuple(whole("tile", "a count", count) for count in times)
+    if any(count < 0 for count in counts):
+        raise ShapeError(f"tile: counts {shown_sizes(counts)} contain a negative one")
+    pairs = zip_longest(reversed(values.shape), reversed(counts), fillvalue=1)
+    require_room("tile", tuple(size * count for size, count in pairs), values.dtype)
+    return np.tile(values, counts)
 
 
 def concatenate(parts: Sequence[Array], axis: int) -> Array:
@@ -216,10 +238,11 @@ def unstack(values: Array, axis: int) -> list[Array]:
 def split(values: Array, sizes: Sequence[int], axis: int) -> list[Array]:
     """Consecutive parts of these sizes; views. Raises ShapeError unless they add up to the axis."""
     axis = normalise_axis("split", values, axis)
+    sizes = [whole("split", "a size", size) for size in sizes]
     if sum(sizes) != values.shape[axis] or any(size < 0 for size in sizes):
         raise ShapeError(
-            f"split: sizes {list(sizes)} do not add up to {values.shape[axis]}, the size of axis "
-            f"{axis}"
+            f"split: sizes {shown_sizes(sizes)} do not add up to {values.shape[axis]}, the size of "
+            f"axis {axis}"
         )
     parts, start = [], 0
     for size in sizes:
@@ -231,10 +254,11 @@ def split(values: Array, sizes: Sequence[int], axis: int) -> list[Array]:
 def narrow(values: Array, axis: int, start: int, length: int) -> Array:
     """``length`` elements of an axis from ``start`` on; a view. Raises ShapeError outside it."""
     axis = normalise_axis("narrow", values, axis)
+    start, length = whole("narrow", "a start", start), whole("narrow", "a length", length)
     if start < 0 or length < 0 or start + length > values.shape[axis]:
         raise ShapeError(
-            f"narrow: elements {start} to {start + length} are outside axis {axis} of shape "
-            f"{list(values.shape)}"
+            f"narrow: elements {shown_number(start)} to {shown_number(start + length)} are outside "
+            f"axis {axis} of shape {list(values.shape)}"
         )
     return values[(slice(None),) * axis + (slice(start, start + length),)]
 
@@ -242,10 +266,11 @@ def narrow(values: Array, axis: int, start: int, length: int) -> Array:
 def windows(values: Array, axis: int, size: int, step: int) -> Array:
     """Windows of an axis, each ``step`` further, as a new last axis of ``size``; a view."""
     axis = normalise_axis("unfold", values, axis)
+    size, step = whole("unfold", "a size", size), whole("unfold", "a step", step)
     if not 0 < size <= values.shape[axis] or step < 1:
         raise ShapeError(
-            f"unfold: windows of {size} every {step} do not fit axis {axis} of shape "
-            f"{list(values.shape)}"
+            f"unfold: windows of {shown_number(size)} every {shown_number(step)} do not fit axis "
+            f"{axis} of shape {list(values.shape)}"
         )
     every = np.lib.stride_tricks.sliding_window_view(values, size, axis=axis)
     return every[(slice(None),) * axis + (slice(None, None, step),)]
@@ -253,7 +278,8 @@ def windows(values: Array, axis: int, size: int, step: int) -> Array:
 
 def triangle(values: Array, diagonal: int, *, upper: bool) -> Array:
     """Zeros below the diagonal (``upper``) or above it; matrices on the last two axes."""
+    name = "triu" if upper else "tril"
+    diagonal = reach(name, "a diagonal", diagonal, values.shape)
     if values.ndim < 2:
-        name = "triu" if upper else "tril"
         raise ShapeError(f"{name}: shape {list(values.shape)} has no matrices on its last axes")
     return np.triu(values, diagonal) if upper else np.tril(values, diagonal)

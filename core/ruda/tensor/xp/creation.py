@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from ruda._kernels import shown_number
 from ruda.errors import DTypeError, SettingError, ShapeError
 from ruda.tensor.data import Nested, TensorData, nested_array
 from ruda.tensor.device import HostDevice
 from ruda.tensor.dtype import DType
 from ruda.tensor.exchange import array_of
 from ruda.tensor.operations import shaping
-from ruda.tensor.promotion import Scalar
+from ruda.tensor.promotion import Scalar, require_dtype
+from ruda.tensor.sizes import reach, require_room
 from ruda.tensor.tensor import Tensor
 from ruda.tensor.xp._given import (
     DEFAULT_COMPLEX,
@@ -122,7 +124,9 @@ def full(
     one = asarray(fill_value, dtype=dtype)
     if one.ndim:
         raise ShapeError(f"full: shape {list(one.shape)} is no single value; see broadcast_to")
-    return wrap(np.full(sizes("full", shape), one._array))
+    wanted = sizes("full", shape)
+    require_room("full", wanted, one.dtype)
+    return wrap(np.full(wanted, one._array))
 
 
 def empty_like(
@@ -190,26 +194,41 @@ def arange(
             stride = np.uint64(counted.step % (1 << 64))
             with np.errstate(over="ignore"):
                 return wrap((first + made.astype(np.uint64) * stride).astype(wanted.numpy))
-        return wrap((counted.start + made * float(counted.step)).astype(np.float64)).cast(wanted)
+        _require_float64(counted)
+        spread = float(counted.start) + made * float(counted.step)
+        return Tensor.from_data(spread.astype(np.float64), dtype=wanted)
     try:
         spaced = np.arange(start, stop, step, dtype=np.float64)
-    except ValueError:
-        raise SettingError(f"arange: {start} to {stop} by {step} are too many values") from None
+    except (ValueError, OverflowError):
+        raise SettingError(
+            f"arange: {shown_number(start)} to {shown_number(stop)} by {shown_number(step)} are "
+            f"too many values, or beyond float64"
+        ) from None
     return Tensor.from_data(spaced, dtype=wanted)
+
+
+def _require_float64(counted: range) -> None:
+    try:
+        float(counted.start), float(counted.step)
+    except OverflowError:
+        raise SettingError("arange: an end or the step is an integer beyond float64") from None
 
 
 def _length(name: str, counted: range) -> int:
     try:
         return len(counted)
     except OverflowError:
-        raise SettingError(f"{name}: {counted} has too many values") from None
+        ends = f"{shown_number(counted.start)} to {shown_number(counted.stop)}"
+        raise SettingError(f"{name}: {ends} has too many values") from None
 
 
 def _require_held(name: str, counted: range, dtype: DType) -> None:
     info = np.iinfo(dtype.numpy)
     for end in (counted[0], counted[-1]) if counted else ():
         if not info.min <= end <= info.max:
-            raise DTypeError(f"{name}: {end} does not fit {dtype} ({info.min} to {info.max})")
+            raise DTypeError(
+                f"{name}: {shown_number(end)} does not fit {dtype} ({info.min} to {info.max})"
+            )
 
 
 def linspace(
@@ -224,7 +243,8 @@ def linspace(
 ) -> Tensor:
     """``num`` values at equal distances, with ``stop`` as the last one or left out.
 
-    Computed in f64 and rounded once; float32 by default, complex64 for complex ends.
+    Computed in f64 and rounded once; float32 by default, complex64 for complex ends. Raises
+    DTypeError where a value does not fit the dtype.
     """
     require_host("linspace", device)
     if not isinstance(num, int):
@@ -233,16 +253,19 @@ def linspace(
         if not isinstance(end, int | float | complex):
             raise DTypeError(f"linspace: {end!r} is no number")
     if num < 0:
-        raise SettingError(f"linspace: {num} values are fewer than none")
+        raise SettingError(f"linspace: {shown_number(num)} values are fewer than none")
+    require_room("linspace", (num,), DType.C128)
+    try:
+        first, last = (end if isinstance(end, complex) else float(end) for end in (start, stop))
+    except OverflowError:
+        raise SettingError("linspace: an end is an integer beyond float64") from None
     both = complex in (type(start), type(stop))
     wanted = dtype or (DEFAULT_COMPLEX if both else DEFAULT_FLOAT)
     with np.errstate(all="ignore"):
-        first = start if isinstance(start, complex) else float(start)
-        last = stop if isinstance(stop, complex) else float(stop)
         made = np.linspace(first, last, num, endpoint=endpoint)
     if wanted.is_integer and not both:
         made = np.floor(made)
-    return wrap(np.asarray(made)).cast(wanted)
+    return Tensor.from_data(np.asarray(made), dtype=wanted)
 
 
 def eye(
@@ -257,7 +280,10 @@ def eye(
     """[n_rows, n_cols] with ones on the diagonal that lies ``k`` above the main one."""
     require_host("eye", device)
     n_rows, n_cols = sizes("eye", (n_rows, n_rows if n_cols is None else n_cols))
-    return wrap(np.eye(n_rows, n_cols, k, dtype=(dtype or DEFAULT_FLOAT).numpy))
+    wanted = dtype or DEFAULT_FLOAT
+    require_dtype("eye", wanted)
+    require_room("eye", (n_rows, n_cols), wanted)
+    return wrap(np.eye(n_rows, n_cols, reach("eye", "k", k, (n_rows, n_cols)), dtype=wanted.numpy))
 
 
 def meshgrid(*arrays: Tensor, indexing: str = "xy") -> tuple[Tensor, ...]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ruda.errors import DTypeError, SettingError, ShapeError
+from ruda.tensor.casting import scalar
 from ruda.tensor.operations import elementwise, indexing, ordering, reductions, shaping
 from ruda.tensor.operations.operands import Axes, dtype_of, normalise_axis
 from ruda.tensor.promotion import Scalar, promote_scalar
@@ -139,7 +140,7 @@ def searchsorted(
         dtype = dtype_of(ordered)
         if promote_scalar("searchsorted", dtype, wanted) is not dtype:
             raise DTypeError(f"searchsorted: {wanted} is no value of {dtype}; cast the vector")
-        wanted = np.asarray(wanted).astype(ordered.dtype)
+        wanted = scalar(wanted, dtype)
     order = None if sorter is None else array("searchsorted", sorter)
     return wrap(ordering.search_sorted(ordered, wanted, right=side == "right", sorter=order))
 
