@@ -72,11 +72,21 @@ class FitWatch(QObject):
             self._question.drop()
             self._asked = None
 
+    def fit_of(self, document: Document, name: str) -> ModelFit | None:
+        """What the document is complete for under the name of a model, as it stands."""
+        fits = self.fits if self._is_of(document) else ()
+        return next((fit for fit in fits if fit.choice.name == name), None)
+
+    def coverage_of(self, document: Document, name: str) -> ModelCoverage | None:
+        """What is said of a model beside its name, for the document as it stands."""
+        said = self.coverages if self._is_of(document) else ()
+        return next((each for each in said if each.name == name), None)
+
     def offers(self) -> tuple[tuple[str, str], ...]:
         """Names of all models with what a menu says of them, the best first, then a line."""
         covered = {each.name: each for each in self.coverages}
-        texts = {each.name: f"{each.name}   {say(each.title)}" for each in architectures()}
-        best = [(name, f"{texts.pop(name)}\t{each.text}") for name, each in covered.items()]
+        texts = {each.name: f"{each.name}\t{say(each.title)}\t" for each in architectures()}
+        best = [(name, f"{texts.pop(name)}{each.text}") for name, each in covered.items()]
         line = [("---", "")] if best and texts else []
         return (*best, *line, *texts.items())
 

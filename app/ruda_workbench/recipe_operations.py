@@ -8,18 +8,20 @@ from ruda.errors import RudaError
 from ruda.session import (
     SEVERAL,
     Document,
+    ModelCoverage,
     ModelFit,
     RuleDraft,
     SuggestLine,
     later,
     layout_of,
     layout_title,
+    listed,
     preset_offers,
     rules_of,
     say,
     tr,
 )
-from ruda.store import CastPolicy, CastScope, Decision, Hint
+from ruda.store import CastPolicy, CastScope, Decision, Hint, Recipe
 from ruda.tensor import DType
 from ruda_workbench.context import Context
 
@@ -84,18 +86,49 @@ def take_preset(context: Context, document: Document, name: str) -> str:
 
 
 def take_fit(context: Context, document: Document, fit: ModelFit) -> None:
-    """Lay a document onto a model that it is complete for, as one step; doubts are told."""
-    if fit.recipe == document.recipe:
+    """Lay a document onto a model that it is complete for, and tell what that took.
+
+    The steps are an edit of their own, so undoing them shows the file on the model as it is.
+    """
+    if document.target != fit.choice:
         context.session.retarget(document.id, fit.choice)
-    else:
-        title = tr("Target {name}, and what it needs", name=fit.choice.title)
-        context.session.lay(document.id, title, fit.choice, fit.recipe)
+    if fit.recipe != document.recipe:
+        _take_steps(context, document.id, fit.choice.name, fit.steps, fit.recipe)
     if fit.doubts:
         context.notify(
             "warning",
             tr("Results of {name} depend on more", name=fit.choice.name),
             "\n".join(fit.doubts),
         )
+
+
+def offer_steps(context: Context, document: Document, covered: ModelCoverage) -> None:
+    """Say how much of a model a document would have with steps that nobody has taken."""
+    recipe = covered.recipe
+    if recipe is None:
+        return
+
+    def take() -> None:
+        now = context.session.active
+        if now is not None and (now.id, now.recipe) == (document.id, document.recipe):
+            _take_steps(context, document.id, covered.name, covered.steps, recipe)
+
+    title = tr("{name} finds more with steps in the recipe", name=covered.name)
+    context.notify("info", title, covered.help, (tr("Take these steps"), take))
+
+
+def _take_steps(
+    context: Context, document_id: int, name: str, steps: Sequence[str], recipe: Recipe
+) -> None:
+    title = tr("Steps for {name}: {steps}", name=name, steps=listed(steps))
+    made = context.session.edit(document_id, title, recipe)
+
+    def take_back() -> None:
+        if context.session.active is made:
+            context.session.undo(made.id)
+
+    text = tr("Added to the recipe so that {name} finds its tensors.", name=name)
+    context.notify("info", title, text, (tr("Undo"), take_back))
 
 
 def take_suggestions(context: Context, document: Document, lines: Sequence[SuggestLine]) -> None:

@@ -28,9 +28,7 @@ MakeFile = Callable[..., Path]
 def test_a_file_is_brought_to_green_and_back(
     window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
 ) -> None:
-    window.open_paths([make_file(WRAPPED)])
-    settled()
-    weights.choose_target("digits")
+    operations.open_document(window.context, make_file(WRAPPED), target=TargetChoice.of("digits"))
     settled()
     assert weights.diff.coverage.headline == "0 % of elements would load"
     assert weights.diff.banner.text.startswith("Nothing would be loaded")
@@ -73,9 +71,7 @@ def test_a_rule_shows_its_effect_while_it_is_typed(
     make_file: MakeFile,
     qtbot: QtBot,
 ) -> None:
-    window.open_paths([make_file(WRAPPED)])
-    settled()
-    weights.choose_target("digits")
+    operations.open_document(window.context, make_file(WRAPPED), target=TargetChoice.of("digits"))
     settled()
     rules = weights.diff.rules
     window.book.run("weights.add-rule")
@@ -118,9 +114,7 @@ def test_chips_hide_rows_and_shift_shows_one_status(
     make_file: MakeFile,
     qtbot: QtBot,
 ) -> None:
-    window.open_paths([make_file(DIGITS)])
-    settled()
-    weights.choose_target("digits")
+    operations.open_document(window.context, make_file(DIGITS), target=TargetChoice.of("digits"))
     settled()
     chips, model = weights.diff.chips, weights.diff.model
     left, shift = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier
@@ -186,9 +180,8 @@ def test_the_inspector_says_why_a_row_does_not_load(
 def test_a_real_checkpoint_is_loaded_by_the_adapter_alone(
     window: MainWindow, weights: WeightsWorkspace, settled: Settled, cases: Path
 ) -> None:
-    window.open_paths([cases / "models" / "burn_import_mnist" / "mnist.pt"])
-    settled()
-    weights.choose_target("import-mnist")
+    path = cases / "models" / "burn_import_mnist" / "mnist.pt"
+    operations.open_document(window.context, path, target=TargetChoice.of("import-mnist"))
     settled()
     assert counts(weights) == {"applied": 12, "missing": 4, "unused": 6, "error": 2}
     assert "adapter pytorch-to-ruda would match 6 more" in weights.diff.banner.text

@@ -42,10 +42,72 @@ def test_a_file_is_complete_for_a_model_and_one_click_lays_it_there(
     row.click()
     settled()
     assert counts(weights) == {"applied": 16}
+    assert "Steps for digits: wrappers" in [each.title for each in window.notices.notices]
     window.book.run("edit.undo")
     settled()
     assert weights.watch.document.recipe.is_identity
+    assert weights.diff.coverage.headline == "0 % of elements would load"
+    window.book.run("edit.undo")
+    settled()
     assert weights.watch.document.target is None
+
+
+@pytest.mark.parametrize("place", ["menu", "list"])
+def test_choosing_a_model_shows_what_was_said_of_it(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    settled: Settled,
+    make_file: MakeFile,
+    place: str,
+) -> None:
+    window.open_paths([make_file({f"module.{key}": shape for key, shape in DIGITS.items()})])
+    settled()
+    weights.show_view("diff")
+    settled()
+    if place == "menu":
+        menu = weights.title.target.menu()
+        entry = next(each for each in menu.actions() if each.data() == "digits")
+        assert entry.text().endswith("fits 16 of 16 tensors")
+        entry.trigger()
+    else:
+        row = weights.chooser.findChild(QAbstractButton, "chooser.digits")
+        assert row is not None
+        row.click()
+    settled()
+    assert counts(weights) == {"applied": 16}
+    history = window.context.session.history(weights.watch.document.id)
+    assert [step.title for step in history.steps][1:] == [
+        "Target digits",
+        "Steps for digits: wrappers",
+    ]
+    (notice,) = window.notices.notices
+    assert notice.title == "Steps for digits: wrappers"
+    dict(notice.buttons)["Undo"]()
+    settled()
+    assert weights.diff.coverage.headline == "0 % of elements would load"
+    weights.title.target.menu().aboutToShow.emit()
+    settled()
+    weights.choose_target("digits")
+    settled()
+    assert counts(weights) == {"applied": 16}, "the target was there already"
+
+
+def test_steps_for_a_part_of_a_model_are_offered_and_not_taken(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    shapes = {f"module.{key}": shape for key, shape in DIGITS.items() if key != "fc2.bias"}
+    window.open_paths([make_file(shapes)])
+    settled()
+    weights.show_view("diff")
+    settled()
+    weights.choose_target("digits")
+    settled()
+    assert weights.watch.document.recipe.is_identity
+    (notice,) = window.notices.notices
+    assert notice.text == "fits 15 of 16 tensors, with wrappers"
+    dict(notice.buttons)["Take these steps"]()
+    settled()
+    assert counts(weights) == {"applied": 15, "missing": 1}
 
 
 def test_a_file_that_no_model_is_complete_for_says_so(
@@ -87,7 +149,8 @@ def test_real_checkpoints_are_complete_for_their_models(
     weights.take_fit(weights.chooser.fits[0])
     settled()
     assert weights.diff.coverage.headline == "100 % of elements would load"
-    assert window.context.session.history(weights.watch.document.id).position == 1
+    history = window.context.session.history(weights.watch.document.id)
+    assert history.position == (1 if weights.watch.document.recipe.is_identity else 2)
 
 
 @pytest.mark.cases

@@ -92,7 +92,7 @@ class TitleRow(Head):
 
     def offer_targets(self, names: tuple[tuple[str, str], ...], value: str) -> None:
         """Offer these architectures, a file, and none; show the one that is picked."""
-        offers = [*names, ("-", ""), (FILE_TARGET, tr("The tensors of a file…"))]
+        offers = [*names, ("-", ""), (FILE_TARGET, tr("A weights file or a description…"))]
         if value:
             offers += [("--", ""), ("", tr("No target"))]
         self.target.offer(offers, value)

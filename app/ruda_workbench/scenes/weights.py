@@ -100,6 +100,13 @@ def _target_menu(scene: Scene) -> None:
     picker.menu().popup(picker.mapToGlobal(picker.rect().bottomLeft()))
 
 
+def _target_taken(scene: Scene) -> None:
+    """A model was chosen that takes steps to be complete."""
+    _chooser(scene)
+    scene.settle()
+    scene.weights.choose_target("digits")
+
+
 def _convert(scene: Scene) -> None:
     _diff_green(scene)
     scene.weights.show_view("convert")
@@ -193,6 +200,7 @@ SCREENS: dict[str, Callable[[Scene], None]] = {
     "load-diff-problems": diff_problems,
     "choose-target": _chooser,
     "choose-target-menu": _target_menu,
+    "choose-target-taken": _target_taken,
     "rules": rules,
     "convert": _convert,
     "save": _save,

@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
     QHBoxLayout,
-    QMenu,
     QPushButton,
     QSizePolicy,
     QToolButton,
@@ -28,6 +27,7 @@ from ruda.session import tr
 from ruda_workbench.icons import icon, paint_icon
 from ruda_workbench.theme import colour, colours, text_font
 from ruda_workbench.tokens import Radius, Size, Space
+from ruda_workbench.widgets.column_menu import ColumnMenu
 from ruda_workbench.widgets.painting import draw_mark, draw_round, mark_rect
 
 
@@ -69,7 +69,7 @@ class Picker(QPushButton):
         self._title = title
         self._choices: tuple[tuple[str, str], ...] = ()
         self._value = ""
-        self._menu = QMenu(self)
+        self._menu = ColumnMenu(self)
         self._menu.triggered.connect(self._chosen)
         self.setMenu(self._menu)
         self.setAccessibleName(title)
@@ -84,14 +84,16 @@ class Picker(QPushButton):
     def offer(self, choices: Sequence[tuple[str, str]], value: str) -> None:
         """Offer (value, text) pairs and show ``value``; an empty text makes a separator.
 
-        What follows a tab stands at the right of the menu. While that is open, its entries keep
-        their places.
+        Words between tabs stand below one another. While the menu is open, its entries keep their
+        places.
         """
         self._choices = tuple(choices)
         if self._menu.isVisible():
             texts = dict(self._choices)
             for entry in self._menu.actions():
-                entry.setText(texts.get(str(entry.data()), entry.text()))
+                if str(entry.data()) in texts:
+                    self._menu.set_words(entry, texts[str(entry.data())])
+            self._menu.fit_columns()
             self.show_value(value)
             return
         self._menu.clear()
@@ -99,10 +101,11 @@ class Picker(QPushButton):
             if not text:
                 self._menu.addSeparator()
                 continue
-            entry = self._menu.addAction(text)
+            entry = self._menu.add_entry(text)
             entry.setData(key)
             entry.setCheckable(True)
             entry.setChecked(key == value)
+        self._menu.fit_columns()
         self.show_value(value)
 
     def explain(self, notes: Mapping[str, str]) -> None:

@@ -261,10 +261,19 @@ class WeightsWorkspace(Workspace):
         self.tensors.reveal(key)
 
     def choose_target(self, name: str) -> None:
-        """Lay the document onto an architecture, a file that is asked for, or nothing."""
+        """Lay the document onto an architecture, a file that is asked for, or nothing.
+
+        What the lists say that an architecture finds is what is shown then: the steps of one that
+        is complete are taken, those of one that finds a part are offered.
+        """
         document = self.watch.document
         if document is None:
             return
+        fit = self.fits.fit_of(document, name)
+        if fit is not None:
+            self.take_fit(fit)
+            return
+        covered = self.fits.coverage_of(document, name)
         if name == FILE_TARGET:
             found, _ = QFileDialog.getOpenFileName(
                 self,
@@ -275,6 +284,8 @@ class WeightsWorkspace(Workspace):
         else:
             choice = TargetChoice.of(name) if name else None
         operations.choose_target(self.context, document, choice)
+        if covered is not None:
+            edits.offer_steps(self.context, document, covered)
         self._show_title()
         if choice is not None:
             self.show_view("diff")

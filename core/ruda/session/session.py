@@ -174,11 +174,6 @@ class Session:
         document = self.document(document_id).with_recipe(recipe)
         return self._push(title, document, Changes.RECIPE)
 
-    def lay(self, document_id: int, title: str, target: TargetChoice, recipe: Recipe) -> Document:
-        """Lay a document onto a target with the recipe that it takes, as one step."""
-        document = self.document(document_id).with_target(target).with_recipe(recipe)
-        return self._push(title, document, Changes.TARGET | Changes.RECIPE)
-
     def retarget(self, document_id: int, target: TargetChoice | None) -> Document:
         """Lay a document onto another target, as one step that can be undone."""
         title = tr("No target") if target is None else tr("Target {title}", title=target.title)

@@ -39,6 +39,8 @@ class ModelCoverage:
     tensors: int
     steps: tuple[str, ...] = ()
     """Names of the steps that it takes beside the document's recipe."""
+    recipe: Recipe | None = None
+    """The document's own with those steps; None where it takes none."""
 
     @property
     def is_complete(self) -> bool:
@@ -73,7 +75,7 @@ def model_coverages(
     index = document.index
     if not 0 < len(index) <= MOST:
         return ()
-    found = [ModelCoverage(fit.choice.name, fit.tensors, fit.tensors) for fit in fits]
+    found = [_of_fit(fit) for fit in fits]
     complete = {each.name for each in found}
     sizes = Counter(snapshot.numel for snapshot in index.values())
     for architecture in track(architectures(), monitor, "models"):
@@ -82,6 +84,11 @@ def model_coverages(
             if covered is not None:
                 found.append(covered)
     return tuple(sorted(found, key=lambda each: (-each.found / each.tensors, -each.tensors)))
+
+
+def _of_fit(fit: ModelFit) -> ModelCoverage:
+    recipe = fit.recipe if fit.steps else None
+    return ModelCoverage(fit.choice.name, fit.tensors, fit.tensors, fit.steps, recipe)
 
 
 def _coverage(
@@ -105,4 +112,5 @@ def _coverage(
             break  # nothing could find more: sizes are what they are
     if best is None or best.found < LEAST * best.tensors:
         return None
-    return ModelCoverage(architecture.name, best.found, best.tensors, best.steps)
+    made = best.recipe if best.steps else None
+    return ModelCoverage(architecture.name, best.found, best.tensors, best.steps, made)

@@ -56,6 +56,8 @@ class ModelFit:
     """How many tensors, and the steps that are added."""
     doubts: tuple[str, ...]
     """What results depend on and no tensor says, in sentences."""
+    steps: tuple[str, ...] = ()
+    """Names of the steps that are added to the document's recipe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +124,15 @@ def _of_proposal(found: Proposal, recipe: Recipe) -> ModelFit:
         )
         for name in found.left
     ]
+    steps = (*filter(None, (found.adapter, found.cast)),)
     return ModelFit(
         choice=TargetChoice.of(found.architecture.name, found.settings),
         recipe=made,
         title=say(found.architecture.title),
         tensors=found.tensors,
-        facts=_facts(found.tensors, found.settings, (*filter(None, (found.adapter, found.cast)),)),
+        facts=_facts(found.tensors, found.settings, steps),
         doubts=(*left, *map(say, found.doubts)),
+        steps=steps,
     )
 
 
@@ -151,6 +155,7 @@ def _by_defaults(
                 tensors=laying.found,
                 facts=_facts(laying.found, {}, laying.steps),
                 doubts=(),
+                steps=laying.steps,
             )
             return laying.found, fit
     return None
