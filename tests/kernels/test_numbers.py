@@ -56,12 +56,24 @@ def test_whole_numbers_are_of_any_integer_type() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: kernels.softmax(zeros(1, 3), scale=10**400), "scale=1.*that float64 holds"),
+        (
+            lambda: kernels.softmax(zeros(1, 3), scale=10**400),
+            "scale=an integer of 1329 bits: .*that float64 holds",
+        ),
         (lambda: kernels.softmax(zeros(1, 3), scale=1e300), "scale=1e.300.*that float32 holds"),
         (lambda: kernels.layer_norm(zeros(1, 3), epsilon="small"), "epsilon='small'"),
-        (lambda: kernels.rms_norm(zeros(1, 3), epsilon=10**400), "epsilon=1.*that float64 holds"),
-        (lambda: kernels.histogram(zeros(3), -(10**400), 1, 3), "low=-1.*that float64 holds"),
-        (lambda: kernels.difference(zeros(3), zeros(3), relative=10**400), "relative=1.*float64"),
+        (
+            lambda: kernels.rms_norm(zeros(1, 3), epsilon=10**400),
+            "epsilon=an integer of .*that float64 holds",
+        ),
+        (
+            lambda: kernels.histogram(zeros(3), -(10**400), 1, 3),
+            "low=an integer of .*that float64 holds",
+        ),
+        (
+            lambda: kernels.difference(zeros(3), zeros(3), relative=10**400),
+            "relative=an integer of .*float64",
+        ),
         (
             lambda: kernels.collate_images(IMAGE, (1, 1), mean=[0.0], std=[1e-320]),
             "with quotients that float32 holds",

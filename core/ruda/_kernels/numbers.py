@@ -31,7 +31,9 @@ def take_whole(value: object, name: str, low: int = 0, high: int = MOST) -> int:
     except TypeError:
         found = low - 1
     if not low <= found <= high:
-        raise SettingError(f"{name}={shown_number(value)}: expected a whole number from {low} to {high}")
+        raise SettingError(
+            f"{name}={shown_number(value)}: expected a whole number from {low} to {high}"
+        )
     return found
 
 
@@ -43,7 +45,9 @@ def take_pair_of(value: object, name: str, low: int = 1) -> Pair:
     except (TypeError, ValueError):
         found = (low - 1, low - 1)
     if not (low <= found[0] <= MOST and low <= found[1] <= MOST):
-        raise SettingError(f"{name}={shown_number(value)}: expected two whole numbers from {low} to {MOST}")
+        raise SettingError(
+            f"{name}={shown_number(value)}: expected two whole numbers from {low} to {MOST}"
+        )
     return found
 
 
@@ -52,7 +56,9 @@ def take_number(value: object, name: str) -> float:
     try:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise SettingError(f"{name}={shown_number(value)}: expected a number that float64 holds") from None
+        raise SettingError(
+            f"{name}={shown_number(value)}: expected a number that float64 holds"
+        ) from None
 
 
 def take_single(value: object, name: str) -> np.float32:
