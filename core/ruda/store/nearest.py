@@ -171,7 +171,8 @@ def probe_prefixes(
     Stripping one prefix may leave another (``module.`` below ``_orig_mod.``), so whole runs of
     leading segments are tried at once. The best of each kind, most matches first.
     """
-    sources, targets = dict.fromkeys(unused), dict.fromkeys(wanted)
+    # Not dict.fromkeys: one call over a million keys holds up every other thread.
+    sources, targets = ({key: None for key in keys} for keys in (unused, wanted))  # noqa: C420
     hints: list[Hint] = []
     for kind, longer, shorter in (("strip", sources, targets), ("add", targets, sources)):
         monitor.check()
