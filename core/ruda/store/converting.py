@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from ruda._bulk import without_collections
 from ruda.errors import AdapterError, KeyCollisionError
@@ -20,13 +21,24 @@ from ruda.store.deciding import (
     with_taken,
 )
 from ruda.store.diff_match import alternative_key
+from ruda.store.idle_adapters import idle_in_conversion
 from ruda.store.index import TensorIndex
 from ruda.store.int8 import scale_beside
 from ruda.store.recipe import Recipe
-from ruda.store.regrouping import Pair, adapt, regrouped
+from ruda.store.regrouping import Joining, Pair, adapt, regrouped
 from ruda.store.snapshot import TensorSnapshot
 from ruda.store.taking import taken_tensors, trail_of
 from ruda.store.targets import Target, expected_of
+
+
+class _Kept(NamedTuple):
+    """A tensor that stays."""
+
+    original: TensorSnapshot
+    """As the file has it."""
+    given: TensorSnapshot | Joining
+    """As the adapters are given it."""
+    adapted: TensorSnapshot
 
 
 @without_collections()
@@ -56,10 +68,11 @@ def convert(source: TensorIndex, *, recipe: Recipe, target: Target | None = None
     params = () if target is None else expected_of(target).params
     plain = [(pair[0], given) for pair, given in zip(renamed, labelled, strict=True)]
     kept, idle = _adapted(_regrouped(plain, recipe, params), recipe)
+    idle = (*idle, *idle_in_conversion(recipe, (pair.given for pair in kept), labelled, params))
     steps = {clash.key: clash.step for clash in plan.collisions}
     made: dict[str, TensorSnapshot] = {}
     origin: dict[str, TensorSnapshot] = {}
-    for original, adapted in kept:
+    for original, _, adapted in kept:
         key = adapted.key
         if key in made:
             both = (origin[key].key, original.key)
@@ -122,16 +135,14 @@ def _add_scales(made: dict[str, TensorSnapshot], source: TensorIndex) -> None:
         made[scale.key] = scale
 
 
-def _adapted(
-    pairs: Sequence[Pair], recipe: Recipe
-) -> tuple[list[tuple[TensorSnapshot, TensorSnapshot]], tuple[str, ...]]:
-    """Every tensor that stays, as the file has it and as the adapters make it; idle steps."""
+def _adapted(pairs: Sequence[Pair], recipe: Recipe) -> tuple[list[_Kept], tuple[str, ...]]:
+    """Every tensor that stays, and sentences on what of the recipe is without an effect."""
     protected = protected_by(
         {given.key: given for _, given in pairs if isinstance(given, TensorSnapshot)}, recipe
     )
     adapter = recipe.adapter(protected)
     select, skipped = recipe.select, recipe.skipped_keys
-    kept: list[tuple[TensorSnapshot, TensorSnapshot]] = []
+    kept: list[_Kept] = []
     failures: list[AdapterError] = []
     unmet = set(skipped)
     undecided = set(recipe.decided_keys)
@@ -155,7 +166,7 @@ def _adapted(
             continue
         if not is_taken:
             continue
-        kept.append((original, adapted))
+        kept.append(_Kept(original, labelled, adapted))
         if failure is not None:
             failures.append(failure)
     if failures:

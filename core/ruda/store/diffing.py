@@ -44,7 +44,7 @@ from ruda.store.diff_match import (
 from ruda.store.diff_report import DiffReport, Hint
 from ruda.store.diff_rows import Cause, DiffRow, Status
 from ruda.store.harmless import HARMLESS_ENDS, is_harmless
-from ruda.store.idle import IdleAdapters
+from ruda.store.idle_adapters import IdleAdapters
 from ruda.store.index import TensorIndex
 from ruda.store.naming import naming_notes, recognised
 from ruda.store.nearest import NearestKeys, probe_prefixes

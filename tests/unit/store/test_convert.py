@@ -78,6 +78,8 @@ def test_an_open_matrix_is_left_and_reported() -> None:
     assert view.notes == (
         "1 module could be Embedding or Linear: only what is the same for both was done; "
         "name a target model to decide",
+        "the adapter 'pytorch-to-ruda' touches nothing: no tensor that is taken has the names and "
+        "the kind of module that it is for",
     )
 
 
