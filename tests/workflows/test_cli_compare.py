@@ -46,6 +46,60 @@ def test_compare_says_what_differs_and_where(ruda, file):
     assert "only right" in out
 
 
+@pytest.fixture
+def layers(file):
+    """Two files of four layers: one is the same, two differ alike, one differs otherwise."""
+    a = {f"layers.{at}.w": np.full((2, 3), at, "f4") for at in range(4)}
+    b = {key: values + 1 for key, values in a.items()}
+    b["layers.2.w"], b["layers.3.w"] = a["layers.2.w"], a["layers.3.w"] + [[0, 0, 0], [0, 9, 0]]
+    rest = {"x": np.ones(3, "f4")}
+    return (
+        file("layers_a.safetensors", **a, **rest),
+        file("layers_b.safetensors", **{k: v.astype("f4") for k, v in b.items()}, **rest),
+    )
+
+
+def test_compare_folds_what_differs_alike(ruda, layers):
+    a, b = layers
+    code, out, _ = ruda("compare", a, b, "--values")
+    assert code == 1
+    row = next(line for line in out.splitlines() if "layers.*.w" in line)
+    assert row.split()[:3] == ["changed", "layers.*.w", "×3"]
+    assert "3 of them differ  max 9 (layers.3.w), mean 1.17" in row
+    assert "layers.0.w[0, 0]: 0.0 and 1.0" in out
+    assert "layers.1.w" not in out
+    assert "--all shows every tensor" in out
+    alike = ruda("compare", a, b, "--values", "--only", "layers.[01].")[1]
+    assert "layers.*.w  ×2  [2, 3]  f32  6 of 6 values differ, each  max 1" in alike
+
+
+def test_compare_shows_every_tensor_where_it_is_told(ruda, layers):
+    a, b = layers
+    out = ruda("compare", a, b, "--values", "--all")[1]
+    rows = [line.split()[:2] for line in out.splitlines() if line[:4] in ("  ch", "  sa")]
+    assert rows == [
+        ["changed", "layers.0.w"],
+        ["changed", "layers.1.w"],
+        ["same", "layers.2.w"],
+        ["changed", "layers.3.w"],
+        ["same", "x"],
+    ]
+    assert "--all shows" not in out
+
+
+def test_the_json_of_compare_has_every_tensor_with_its_numbers(ruda, layers):
+    a, b = layers
+    data = json.loads(ruda("compare", a, b, "--values", "--json")[1])
+    found = {row["key"]: row["values"] and row["values"]["max_absolute"] for row in data["rows"]}
+    names = {"layers.0.w": 1, "layers.1.w": 1, "layers.2.w": 0, "layers.3.w": 9, "x": 0}
+    assert found == names
+
+
+def test_compare_by_headers_folds_one_sided_families(ruda, layers, file):
+    out = ruda("compare", layers[0], file("other.safetensors", y=np.ones(2)))[1]
+    assert "only left   layers.*.w  ×4  [2, 3]  f32" in out
+
+
 def test_compare_of_names_that_never_meet_says_who_finds_steps(ruda, file):
     a, b = file("a.safetensors", w=np.zeros(4)), file("b.safetensors", v=np.zeros(4))
     assert "`ruda suggest A B` looks for steps" in ruda("compare", a, b)[1]

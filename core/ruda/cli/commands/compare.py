@@ -19,8 +19,9 @@ from ruda.cli.program import FINDINGS, FINE
 from ruda.cli.terminal import monitor, say, say_json, table
 
 if TYPE_CHECKING:
+    from ruda.session import CompareLine
     from ruda.store import CompareReport, CompareRow
-    from ruda.tensor import Tolerance
+    from ruda.tensor import Deviation, Tolerance
 
 
 @click.command("compare")
@@ -39,7 +40,12 @@ if TYPE_CHECKING:
 )
 @recipe_options
 @second_recipe_options
-@click.option("--all", "show_all", is_flag=True, help="Show the tensors that are the same, too.")
+@click.option(
+    "--all",
+    "show_all",
+    is_flag=True,
+    help="Show every tensor on a row of its own, those that are the same, too.",
+)
 @report_options
 def command(
     left: str,
@@ -61,7 +67,8 @@ def command(
 
     Keys, dtypes and shapes come from the headers; --values reads the tensors in pieces. Either
     file may be compared through a recipe: the options of A are those of the other commands, those
-    of B end in -b. Exit code 0 when they are the same, 1 when they differ.
+    of B end in -b. Tensors that differ alike and whose keys differ in numbers only are one row;
+    --json has every tensor. Exit code 0 when they are the same, 1 when they differ.
     """
     from ruda.store import PathFilter, compare, open_store, write_comparison
 
@@ -106,17 +113,25 @@ def _tolerance(atol: float | None, rtol: float | None) -> Tolerance | None:
 
 
 def _show(report: CompareReport, left: str, right: str, show_all: bool) -> None:
+    from ruda.session import CompareTable, compare_page
     from ruda.store import Likeness
 
     say(f"{left} and {right}")
     say(report.summary)
-    rows = [row for row in report.rows if show_all or row.likeness is not Likeness.SAME]
-    if rows:
+    shown = frozenset(Likeness) if show_all else frozenset(Likeness) - {Likeness.SAME}
+    lines = compare_page(CompareTable(report), statuses=shown, folded=not show_all).lines
+    if lines:
         say()
-        table([_cells(row) for row in rows])
-    for row in rows:
-        for line in _places(row):
-            say(line)
+        members = ([report.rows[at] for at in lines.members_of(i)] for i in range(len(lines)))
+        table([_cells(line, rows) for line, rows in zip(lines, members, strict=True)])
+    for line in lines:
+        for place in _places(line.rows[0]):
+            say(place)
+    if lines.has_families:
+        say(
+            "rows whose keys differ in numbers only are one, with the places of the first; "
+            "--all shows every tensor"
+        )
     for note in report.notes:
         say(f"note: {note}")
     one_sided = {Likeness.LEFT, Likeness.RIGHT}
@@ -124,23 +139,32 @@ def _show(report: CompareReport, left: str, right: str, show_all: bool) -> None:
         say("no key is in both files; `ruda suggest A B` looks for steps that make A's fit B's")
 
 
-def _cells(row: CompareRow) -> list[str]:
-    sides = [side for side in (row.left, row.right) if side is not None]
-    shapes = " / ".join(dict.fromkeys(str(list(side.shape)) for side in sides))
-    dtypes = " / ".join(dict.fromkeys(side.dtype_label for side in sides))
-    figures = ""
-    if row.deviation is not None and row.deviation.changed:
-        found = row.deviation
-        cosine = "–" if found.cosine is None else f"{found.cosine:.6f}"
-        figures = (
-            f"max {found.max_absolute:.3g}, mean {found.mean_absolute:.3g}, rms {found.rms:.3g}, "
-            f"cosine {cosine}"
-        )
-        if found.max_ulp is not None:
-            figures += f", ulp {found.max_ulp}"
-        if any(found.nans):
-            figures += f", NaN {found.nans[0]} / {found.nans[1]}"
-    return [row.likeness.value, row.key, shapes, dtypes, row.reason, figures]
+def _cells(line: CompareLine, rows: list[CompareRow]) -> list[str]:
+    many = f"  ×{line.count}" if line.count > 1 else ""
+    found, reason, where = line.deviation, line.reason, ""
+    if line.is_family:
+        each = reason and all(row.reason == reason for row in rows)
+        reason = f"{reason}, each" if each else reason
+        where = f" ({max(rows, key=_largest).key})"
+    figures = "" if found is None or not found.changed else _figures(found, where)
+    name = f"{line.key}{many}"
+    return [line.status.value, name, line.shape, line.dtype, reason, figures]
+
+
+def _largest(row: CompareRow) -> float:
+    return -1.0 if row.deviation is None else row.deviation.max_absolute
+
+
+def _figures(found: Deviation, where: str) -> str:
+    """Figures of all values behind a row; ``where`` says in which of its tensors the largest is."""
+    cosine = "–" if found.cosine is None else f"{found.cosine:.6f}"
+    figures = (
+        f"max {found.max_absolute:.3g}{where}, mean {found.mean_absolute:.3g}, "
+        f"rms {found.rms:.3g}, cosine {cosine}"
+    )
+    if found.max_ulp is not None:
+        figures += f", ulp {found.max_ulp}"
+    return figures + (f", NaN {found.nans[0]} / {found.nans[1]}" if any(found.nans) else "")
 
 
 def _places(row: CompareRow) -> list[str]:

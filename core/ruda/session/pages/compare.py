@@ -198,6 +198,11 @@ class CompareLines(Sequence[CompareLine]):
                 self._made[code] = self._family_line(code)
         return self
 
+    def members_of(self, place: int) -> list[int]:
+        """Places in the report of all rows behind a line."""
+        code = int(self.codes[place])
+        return [code] if code >= 0 else self.groups.of(-1 - code).tolist()
+
     @property
     def has_families(self) -> bool:
         """True if several tensors stand behind any line."""
