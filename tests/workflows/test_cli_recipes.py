@@ -146,9 +146,25 @@ def test_what_a_model_expects_is_listed(ruda):
     code, out, _ = ruda("models", "digits")
     assert code == 0
     assert "conv1.weight" in out
+    for said in ("input [1, 28, 28], 10 classes", "--adapt pytorch-to-ruda", "  seed=0  Seed of"):
+        assert said in out
+    chosen = ruda("models", "burn-mnist", "hidden=64")[1]
+    assert "  hidden=64  Width of the two hidden linear layers. (by default 128)" in chosen
     data = json.loads(ruda("models", "digits", "--json")[1])
     assert data["name"] == "digits"
     assert data["params"][0].keys() == {"key", "dtype", "shape", "containers"}
+    assert [each["name"] for each in data["settings"]] == ["seed"]
+    assert data["adapters"] == ["pytorch-to-ruda"]
+    chosen = json.loads(ruda("models", "burn-mnist", "hidden=64", "--json")[1])
+    assert chosen["chosen"] == {"hidden": 64}
+
+
+def test_what_a_file_expects_is_listed_without_settings(ruda):
+    sample = Path(__file__).parents[2] / "resources/samples/digits.safetensors"
+    code, out, _ = ruda("models", sample)
+    assert (code, out.startswith("module."), "seed=" in out) == (0, True, False)
+    data = json.loads(ruda("models", sample, "--json")[1])
+    assert data.keys() == {"name", "params", "notes"}
 
 
 def test_a_target_needs_a_name(ruda, tmp_path):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ruda.cli import main
-from ruda.models import get
+from ruda.models import architectures, get
 from ruda.session import (
     Derived,
     Document,
@@ -316,7 +316,10 @@ def test_a_recipe_file_and_its_flags_write_the_same_bytes(ruda, source, tmp_path
 
 def test_models_and_formats_are_listed(ruda):
     _, out, _ = ruda("models")
-    assert "digits" in out
+    *rows, empty, hint = out.splitlines()
+    assert [row.split()[0] for row in rows] == [each.name for each in architectures()]
+    assert (empty, hint.startswith("`ruda models NAME` shows")) == ("", True)
+    assert "seed=" not in out
     listed = {entry["name"]: entry for entry in json.loads(ruda("models", "--json")[1])}
     assert {"burn-mnist", "import-mnist", "digits", "resnet20", "llama"} <= set(listed)
     digits = listed["digits"]

@@ -41,10 +41,11 @@ def command(
     overwrite: bool,
     as_json: bool,
 ) -> int:
-    """List the architectures that weights can be loaded into, with input and settings.
+    """List the architectures that weights can be loaded into, one on a line.
 
     With NAME, an architecture with its settings, a weights file or a description of a model, list
-    the tensors that it expects: key, type, shape and kind of module.
+    the tensors that it expects: key, type, shape and kind of module. Of an architecture its
+    settings and adapters are said first. --json has all of it either way.
 
     With --for, list what a weights file is for. Sizes are told by its shapes, and heads and the
     like by the config.json beside it. Exit code 1 where no architecture finds all that it wants.
@@ -84,13 +85,33 @@ def _list(as_json: bool) -> int:
         ],
         indent=0,
     )
-    for architecture in listed:
-        say()
-        say(f"{architecture.name}: {architecture.summary}")
-        for setting in architecture.settings:
-            say(f"  {setting.name}={setting.default}  {setting.help}")
-        say(f"  files of other libraries: --adapt {' or '.join(architecture.adapters)}")
+    say()
+    say("`ruda models NAME` shows the settings, the adapters and the tensors of one")
     return FINE
+
+
+def _say_architecture(architecture: Architecture, choice: TargetChoice) -> None:
+    """What an architecture is, with the settings of this call."""
+    from ruda.session import shape_text
+
+    chosen = dict(choice.settings)
+    say(f"{architecture.title}: {architecture.summary}")
+    say(f"input {shape_text(architecture.input.shape)}, {_output(architecture)}")
+    say(f"files of other libraries: --adapt {' or '.join(architecture.adapters)}")
+    rows = []
+    for setting in architecture.settings:
+        value = chosen.get(setting.name, setting.default)
+        other = f" (by default {setting.default})" if value != setting.default else ""
+        rows.append([f"{setting.name}={value}", f"{setting.help}{other}"])
+    table(rows)
+    say()
+
+
+def _architecture(choice: TargetChoice) -> Architecture | None:
+    """The architecture that a target is; None for a file."""
+    from ruda.models import get
+
+    return None if choice.is_file else get(choice.name)
 
 
 def _show(choice: TargetChoice, save_target: str | None, overwrite: bool, as_json: bool) -> int:
@@ -102,11 +123,17 @@ def _show(choice: TargetChoice, save_target: str | None, overwrite: bool, as_jso
         if save_target is not None:
             _require_free(save_target, overwrite)
             write_arch(found.expectation, save_target)
+    architecture = _architecture(choice)
     if as_json:
         params = [_entry(param) for param in expected.params]
-        say_json({"name": choice.title, "params": params, "notes": list(expected.notes)})
+        known = {} if architecture is None else _object(architecture)
+        chosen = {"chosen": dict(choice.settings)} if known else {}
+        told = {"name": choice.title, "params": params, "notes": list(expected.notes)}
+        say_json({**known, **chosen, **told})
         return FINE
     if save_target is None:
+        if architecture is not None:
+            _say_architecture(architecture, choice)
         _list_params(expected.params)
     else:
         say(f"Saved what {choice.title} expects, {len(expected.params)} tensors, to {save_target}")
