@@ -230,7 +230,8 @@ def settle(window: MainWindow, *, limit: int = SETTLE_LIMIT) -> None:
 
     def look() -> None:
         nonlocal quiet
-        quiet = 0 if window.context.jobs.running else quiet + 1
+        context = window.context
+        quiet = 0 if context.jobs.running or context.aside.is_busy else quiet + 1
         if quiet >= 3:
             loop.quit()
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from ruda.session import Changes, Derived, JobFailure, Jobs, ModelProcess, Session, say
+from ruda_workbench.aside import Aside
+from ruda_workbench.own_writes import OwnWrites
 from ruda_workbench.plain_words import without_options
 from ruda_workbench.qt_jobs import QtJobs
 from ruda_workbench.storage import Storage
@@ -35,6 +37,8 @@ class Context(QObject):
     """The window is to be made anew in the language of the settings."""
     refused_wanted = Signal(object)
     """A ``RefusedPage`` is to be shown: what a file asked for and did not get."""
+    came_to_front = Signal()
+    """The window has the focus again: another program had it."""
     summary_changed = Signal()
     """A workspace has something else to say in the status line."""
 
@@ -45,6 +49,8 @@ class Context(QObject):
         self.theme = theme
         theme.setParent(self)
         self.storage = storage
+        self.aside = Aside(self)
+        self.writes = OwnWrites(self)
         self.derived = Derived()
         """Targets, reports and converted views, kept for screens that come back."""
         self.folder = Path.home()
@@ -78,6 +84,7 @@ class Context(QObject):
         """Stop listening and stop the jobs; titles of those that did not stop in time."""
         self._unsubscribe()
         left = self.jobs.shutdown()
+        self.aside.stop()
         self.models.close()
         return left
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
     QGuiApplication,
@@ -266,6 +266,13 @@ class MainWindow(Frame):
         super().resizeEvent(event)
         if self._current:
             self._show_inspector()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Say that the window came to the front."""
+        super().changeEvent(event)
+        is_other = event.type() is QEvent.Type.ActivationChange
+        if is_other and self.is_complete and not self._released and self.isActiveWindow():
+            self.context.came_to_front.emit()
 
     def _show_summary(self) -> None:
         workspace = self.workspace()

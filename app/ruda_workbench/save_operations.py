@@ -30,9 +30,10 @@ from ruda.session import (
     saved_page,
     tr,
 )
-from ruda.store import MetadataEdit, SaveResult, TensorIndex, is_same_file, write
+from ruda.store import MetadataEdit, SaveResult, Stamp, TensorIndex, is_same_file, write
 from ruda_workbench import assets, operations
 from ruda_workbench.context import Context
+from ruda_workbench.own_writes import stamps_of
 
 AT_ONCE = 20_000
 """Tensors up to which a plan is made without being asked for, and without a job."""
@@ -107,15 +108,15 @@ def save(
     done: Callable[[SavedPage], None] | None = None,
 ) -> None:
     """Write the converted view in the write lane; the result and every refusal become notices."""
+    left: list[Stamp] = []
 
     def work(monitor: Monitor) -> SaveResult | MetadataEdit:
-        plain = document.target is None
-        edit = edit_only(document.index, document.recipe, options) if plain else None
-        if edit is not None:  # as the command does it, so that both write the same bytes
-            return edit
-        return write(plan_saving(view, options), verify=options.verify, monitor=monitor)
+        made = _carry_out(document, view, options, monitor)
+        left.extend(stamps_of((made.path, *getattr(made, "parts", ()))))
+        return made
 
     def finished(result: SaveResult | MetadataEdit) -> None:
+        context.writes.end(left)
         page = saved_page(result) if isinstance(result, SaveResult) else edited_page(result)
         place = result.path
         if context.session.active is not None and document.id in _open_ids(context):
@@ -140,12 +141,15 @@ def save(
             _open_again(context, document)
 
     def failed(failure: JobFailure) -> None:
+        context.writes.end()
         context.fail(tr("{name} was not saved", name=options.path.name), failure)
 
     def cancelled() -> None:
+        context.writes.end()
         text = tr("The file that was there before, if any, is untouched.")
         context.notify("info", tr("Saving {name} was stopped", name=options.path.name), text)
 
+    context.writes.begin()
     context.jobs.start(
         tr("Saving {name}", name=options.path.name),
         work,
@@ -155,6 +159,16 @@ def save(
         cancelled=cancelled,
         write=True,
     )
+
+
+def _carry_out(
+    document: Document, view: TensorIndex, options: SaveOptions, monitor: Monitor
+) -> SaveResult | MetadataEdit:
+    plain = document.target is None
+    edit = edit_only(document.index, document.recipe, options) if plain else None
+    if edit is not None:  # as the command does it, so that both write the same bytes
+        return edit
+    return write(plan_saving(view, options), verify=options.verify, monitor=monitor)
 
 
 def _open_again(context: Context, document: Document) -> None:

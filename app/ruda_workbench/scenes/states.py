@@ -268,6 +268,16 @@ def _stale(scene: Scene) -> None:
     scene.weights.diff.reveal("module.fc1.bias")
 
 
+def _gone(scene: Scene) -> None:
+    """A file of a long name that was moved away while it is open."""
+    name = "a-checkpoint-with-a-rather-long-name-epoch-0012-step-0048000.safetensors"
+    path = _file(scene.folder, {"conv1.weight": (8, 1, 3, 3), "conv1.bias": (8,)}, name)
+    scene.window.open_paths([path])
+    scene.settle()
+    path.unlink()
+    scene.window.context.came_to_front.emit()
+
+
 def _drop(scene: Scene) -> None:
     scene.sample()
     scene.settle()
@@ -323,6 +333,7 @@ SCREENS: dict[str, Callable[[Scene], None]] = {
     "menu": _menu,
     "drop": _drop,
     "file-changed": _stale,
+    "file-gone": _gone,
     "command-none": _command_none,
     "many-tabs": _many_tabs,
 }
