@@ -7,8 +7,10 @@ whether the file is still the same.
 
 from __future__ import annotations
 
+import errno
 import inspect
 import re
+import socket
 from collections.abc import Mapping
 from typing import Any
 
@@ -113,12 +115,16 @@ def file_system(uri: Uri) -> Any:
         import fsspec
     except ImportError:
         raise MissingExtraError("fsspec", "remote", f"reading {uri.scheme}:// addresses") from None
-    try:
-        return fsspec.filesystem(uri.scheme)
-    except ImportError as error:
+    if "::" in uri.text:
         raise FileAccessError(
-            f"a package for {uri.scheme}:// addresses is missing: {error}", path=uri
-        ) from error
+            "addresses inside of addresses ('::') are not read; unpack the outer file on this "
+            "machine, and open what is in it",
+            path=uri,
+        )
+    try:
+        kind = fsspec.get_filesystem_class(uri.scheme)
+    except ImportError as error:
+        raise _missing(uri, error) from error
     except ValueError as error:
         raise FileAccessError(
             f"no way is known to read {uri.scheme}:// addresses; http, https, s3, gs, hf and what "
@@ -127,6 +133,58 @@ def file_system(uri: Uri) -> Any:
         ) from error
     except Exception as error:
         raise failure(uri, error) from error
+    try:
+        # Host, port and login, where the address has them.
+        return fsspec.filesystem(uri.scheme, **kind._get_kwargs_from_urls(uri.text))
+    except ImportError as error:
+        raise _missing(uri, error) from error
+    except TypeError as error:
+        raise _wrong_options(uri, error) from error
+    except Exception as error:
+        raise failure(uri, error) from error
+
+
+def _missing(uri: Uri, error: ImportError) -> FileAccessError:
+    """What is said where fsspec lacks the package for a scheme."""
+    name = error.name or getattr(error.__cause__, "name", None)
+    which = "" if name is None else f" ({name})"
+    return FileAccessError(
+        f"reading {uri.scheme}:// addresses needs a package that is not installed{which}; install "
+        f"it beside ruda, or copy the file to this machine (fsspec says: {_said(uri, error)})",
+        path=uri,
+    )
+
+
+def _wrong_options(uri: Uri, error: TypeError) -> FileAccessError:
+    """What is said of options for a file system: one that it needs, or one that it does not take.
+
+    They come from the address and from fsspec's configuration.
+    """
+    text = _said(uri, error)
+    places = f"the address, FSSPEC_{uri.scheme.upper()}_… or the files in ~/.config/fsspec"
+    missing = _MISSING.search(text)
+    if missing is not None:
+        return FileAccessError(
+            f"the address does not say all that fsspec needs for {uri.scheme}://: "
+            f"{missing['names']}; say it in {places}",
+            path=uri,
+        )
+    unknown = _UNKNOWN.search(text)
+    if unknown is not None:
+        return FileAccessError(
+            f"fsspec's file system for {uri.scheme}:// takes no option {unknown['name']}; look "
+            f"for it in {places}",
+            path=uri,
+        )
+    return FileAccessError(
+        f"fsspec's file system for {uri.scheme}:// does not take its options ({text}); look at "
+        f"{places}",
+        path=uri,
+    )
+
+
+_MISSING = re.compile(r"missing \d+ required (?:positional|keyword-only) arguments?: (?P<names>.+)")
+_UNKNOWN = re.compile(r"unexpected keyword argument (?P<name>'[^']*')")
 
 
 _STATES = {"generation", "version_id"}
@@ -201,15 +259,45 @@ def failure(uri: Uri, error: Exception) -> RudaError:
         return FileAccessError("the server did not answer in time; try again", path=uri)
     if isinstance(error, IsADirectoryError):
         return FileAccessError("is a folder, and a file is needed; name it", path=uri)
-    text = str(error).strip().splitlines()
-    why = f"{type(error).__name__}: {text[0][:300]}" if text else type(error).__name__
-    if isinstance(error, ConnectionError) or _BROKEN_OFF.search(type(error).__name__):
+    text = _said(uri, error)
+    why = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if _is_unreachable(error):
+        system = _OF_THE_SYSTEM.search(text)
+        why = f"{type(error).__name__}: {system[0]}" if system else why
         return FileAccessError(
-            f"the server cannot be reached or broke off; try again ({why})", path=uri
+            f"the server cannot be reached or broke off; check the address, and try again ({why})",
+            path=uri,
         )
-    return FileAccessError(f"cannot be read: {why}", path=uri)
+    return FileAccessError(
+        f"what reads {uri.scheme}:// addresses for fsspec cannot read this one; check the address, "
+        f"or copy the file to this machine ({why})",
+        path=uri,
+    )
 
 
+def _said(uri: Uri, error: BaseException) -> str:
+    """The first line of an error of fsspec's, without the login of the address."""
+    lines = str(error).strip().splitlines()
+    text = lines[0] if lines else ""
+    if str(uri) != uri.text:  # it has a login
+        login = uri.text.partition("://")[2].partition("/")[0].rpartition("@")[0]
+        for secret in (login, login.partition(":")[2]):
+            text = text.replace(secret, "…") if secret else text
+    return text[:300]
+
+
+def _is_unreachable(error: BaseException) -> bool:
+    """True if no connection was had, or it ended, by whatever class a client has for that."""
+    if isinstance(error, ConnectionError | socket.gaierror | EOFError):
+        return True
+    if isinstance(error, OSError) and error.errno in _UNREACHABLE:
+        return True
+    return _BROKEN_OFF.search(type(error).__name__) is not None
+
+
+_OF_THE_SYSTEM = re.compile(r"\[Errno -?\d+\] [A-Za-z][A-Za-z ,-]*")
+"""What the system says, within what a client makes of it."""
+_UNREACHABLE = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EHOSTDOWN, errno.ENETDOWN})
 _BROKEN_OFF = re.compile("Connect|Disconnect|ProtocolError|IncompleteRead|PayloadError")
 
 

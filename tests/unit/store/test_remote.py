@@ -197,7 +197,9 @@ FAILURES = [
     pytest.param(FileNotFoundError("x"), "was removed or replaced on the server", id="gone"),
     pytest.param(PermissionError("x"), "the server refuses access", id="no permission"),
     pytest.param(TimeoutError(), "the server did not answer in time", id="timeout"),
-    pytest.param(RuntimeError("NoCredentials\nmore"), "RuntimeError: NoCredentials$", id="other"),
+    pytest.param(
+        RuntimeError("NoCredentials\nmore"), r"RuntimeError: NoCredentials\)$", id="other"
+    ),
 ]
 
 
