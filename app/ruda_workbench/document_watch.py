@@ -154,7 +154,8 @@ class DocumentWatch(QObject):
         document = self._document
         if document is None:
             self.stop()
-            self._laid = None
+            self._laid = self._suggested_for = None
+            self._suggestions = ()
             if before is not None:
                 self.switched.emit()
             return

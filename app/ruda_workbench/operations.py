@@ -114,21 +114,19 @@ def close_document(context: Context, document_id: int) -> None:
     dirty = context.session.history(document_id).is_dirty
     context.session.close(document_id)
     if dirty:
-        back = partial(_bring_back, context, document)
+        # Not the document: the notice would keep all that is known of its file.
+        back = partial(
+            open_document,
+            context,
+            document.path,
+            recipe=document.recipe,
+            target=document.target,
+            top_level_key=document.top_level_key,
+        )
         text = tr("Its recipe or target was not saved.")
         context.notify(
             "info", tr("{name} was closed", name=document.name), text, (tr("Bring it back"), back)
         )
-
-
-def _bring_back(context: Context, document: Document) -> None:
-    open_document(
-        context,
-        document.path,
-        recipe=document.recipe,
-        target=document.target,
-        top_level_key=document.top_level_key,
-    )
 
 
 def close_active(context: Context) -> None:

@@ -81,7 +81,7 @@ def changes() -> ChangeTableModel:
 
 def conversion() -> ConvertTableModel:
     model = ConvertTableModel()
-    line = SaveLine("fc.weight", 1, "[2, 3]", "f16", "cast f16", 12, "Linear")
+    line = SaveLine("fc.weight", 1, "[2, 3]", "f16", "cast f16", 12, "Linear", ("fc.weight",))
     model.show_lines((line,))
     model.show_losses({("fc.weight", "f16"): LossLine("overflow 2", "error")})
     return model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from pytestqt.qtbot import QtBot
 from ruda.progress import Monitor
 from ruda.session import JobState
 from ruda.store import TensorIndex, TensorSnapshot, open_store, save
+from ruda_workbench import operations
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.workspaces.weights import WeightsWorkspace
 
@@ -158,6 +160,31 @@ def test_a_family_opens_and_is_stepped_through(
     inspector._ahead()
     settled()
     assert inspector.shown_key == "conv2.weight"
+
+
+def test_a_long_family_says_how_many_it_has_and_is_let_go_with_its_file(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    window.open_paths([make_file({f"layers.{n}.weight": (2, 2) for n in range(130)})])
+    settled()
+    inspector = weights.inspector()
+    said = "1 of the first 100 of 130 in the family"
+    weights.tensors.table.select_row(0)
+    assert inspector._step_text.text() == said
+    weights.show_view("convert")
+    settled()
+    weights.convert.select_again()
+    settled()
+    assert inspector._step_text.text() == said
+    inspector._back()
+    assert inspector.shown_key == "layers.99.weight"
+    assert inspector._step_text.text() == "100 of the first 100 of 130 in the family"
+    table = weakref.ref(weights.watch.table)
+    weights.show_view("diff")
+    settled()
+    operations.close_active(window.context)
+    settled()
+    assert table() is None
 
 
 def test_the_inspector_reads_the_chosen_tensor(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
@@ -29,7 +27,7 @@ from ruda.session import (
     tr,
     with_fix,
 )
-from ruda.store import TensorIndex, TensorSnapshot, fold
+from ruda.store import TensorIndex, TensorSnapshot
 from ruda_workbench import recipe_operations as edits
 from ruda_workbench.context import Context
 from ruda_workbench.document_watch import DocumentWatch
@@ -43,17 +41,15 @@ from ruda_workbench.widgets.buttons import Segments, Switch, push_button
 from ruda_workbench.widgets.data_table import DataTable
 from ruda_workbench.widgets.labels import ElidedLabel, label, set_role
 
-MEMBERS = 100
-"""Tensors of a line that the inspector can step through."""
-
 
 class ConvertPanel(QWidget):
     """Edits the cast of the recipe and shows what becomes of every family.
 
-    ``selected`` carries the converted tensors of the chosen line.
+    ``selected`` carries the converted tensors of the chosen line, of very many the first, and
+    their number.
     """
 
-    selected = Signal(object)
+    selected = Signal(object, int)
     back_asked = Signal()
     """The save sheet that waits for types is to come back."""
 
@@ -216,6 +212,12 @@ class ConvertPanel(QWidget):
         if notes and cast is not None:
             self.banner.show_text("warning", notes[0])
 
+    def reset(self) -> None:
+        """Let go of what the last document was made into."""
+        self._question.drop()
+        self._view = self._plan = None
+        self.model.show_lines(())
+
     def _can_check(self, *, on: bool) -> None:
         for button in (self.scan, self.estimate, *self.fixes.values()):
             button.setEnabled(on)
@@ -277,14 +279,11 @@ class ConvertPanel(QWidget):
 
     def _row_shown(self, place: int) -> None:
         found: tuple[TensorSnapshot, ...] = ()
+        count = 0
         if self._view is not None and 0 <= place < len(self.model.lines):
             line = self.model.lines[place]
-            if line.count == 1:
-                found = (self._view[line.key],)
-            else:
-                same = (s for s in self._view.values() if fold(s.key) == line.key)
-                found = tuple(islice((s for s in same if s.dtype_label == line.dtype), MEMBERS))
-        self.selected.emit(found)
+            found, count = tuple(self._view[key] for key in line.members), line.count
+        self.selected.emit(found, count)
 
     def _estimate(self) -> None:
         self._check(SAMPLE)

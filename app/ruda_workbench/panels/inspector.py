@@ -26,6 +26,7 @@ from ruda.session import (
     PlaneChoice,
     PlanePage,
     PlaneWindow,
+    count_text,
     inspector_page,
     later,
     numpy_literal,
@@ -78,6 +79,7 @@ class InspectorPanel(QWidget):
         self._context = context
         self._question = Latest(context.jobs, self)
         self._pairs: tuple[Pair, ...] = ()
+        self._count = 0
         self._place = 0
         self._known: dict[int, tuple[TensorSnapshot, Inspection]] = {}
         self._views = TensorViews(context, self)
@@ -279,8 +281,11 @@ class InspectorPanel(QWidget):
         # The first answer of a report compares all its names, which takes a while.
         self._question.ask(tr("Looking for {key}", key=row.key), work, done)
 
-    def show_pairs(self, pairs: Sequence[Pair], row: DiffRow | None = None) -> None:
-        """Show these tensors, the first of them now; and why ``row`` does not load as it is."""
+    def show_pairs(self, pairs: Sequence[Pair], count: int = 0, row: DiffRow | None = None) -> None:
+        """Show these tensors, the first of them now; and why ``row`` does not load as it is.
+
+        ``count`` is how many there are where these are the first of more.
+        """
         why = ""
         if row is not None and (row.caution or row.status is not Status.APPLIED):
             why = reason_text(row)
@@ -288,6 +293,7 @@ class InspectorPanel(QWidget):
         self.reason.setVisible(bool(why))
         grave = row is not None and row.status is Status.ERROR
         set_role(self.reason, "role", "error" if grave else "dim")
+        self._count = count
         keys = [pair[0].key for pair in pairs]
         if keys and keys == [pair[0].key for pair in self._pairs]:
             self._pairs = tuple(pairs)
@@ -316,6 +322,17 @@ class InspectorPanel(QWidget):
         known = self._known.get(id(snapshot))
         return known[1] if known is not None and known[0] is snapshot else None
 
+    def _step_words(self) -> str:
+        named = len(self._pairs)
+        if self._count > named:
+            return tr(
+                "{place} of the first {named} of {count} in the family",
+                place=self._place + 1,
+                named=named,
+                count=count_text(self._count),
+            )
+        return tr("{place} of {count} in the family", place=self._place + 1, count=named)
+
     def _show_tensor(self) -> None:
         self._question.drop()
         self._views.leave()
@@ -323,9 +340,7 @@ class InspectorPanel(QWidget):
         if not self._pairs:
             return
         self._stepper.setVisible(len(self._pairs) > 1)
-        self._step_text.setText(
-            tr("{place} of {count} in the family", place=self._place + 1, count=len(self._pairs))
-        )
+        self._step_text.setText(self._step_words())
         self._draw()
         page = self._page()
         if self.inspection is None and page.can_scan and not page.asks_first:

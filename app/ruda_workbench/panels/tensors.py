@@ -30,9 +30,12 @@ AT_ONCE = 20_000
 
 
 class TensorsPanel(QWidget):
-    """Draws pages of one table; ``selected`` names the keys of the row that is chosen."""
+    """Draws pages of one table; ``selected`` names the keys of the row that is chosen.
 
-    selected = Signal(object)
+    Of a family of very many they are the first ones; the number of all comes with them.
+    """
+
+    selected = Signal(object, int)
 
     def __init__(self, context: Context) -> None:
         super().__init__()
@@ -184,4 +187,5 @@ class TensorsPanel(QWidget):
 
     def _row_shown(self, place: int) -> None:
         row = self.model.row(place)
-        self.selected.emit(() if row is None else row.keys)
+        keys, count = ((), 0) if row is None else (row.keys, row.count)
+        self.selected.emit(keys, count)

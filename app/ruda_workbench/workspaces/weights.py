@@ -52,6 +52,8 @@ from ruda_workbench.widgets.buttons import Segments, push_button
 from ruda_workbench.widgets.roomy import Pages
 from ruda_workbench.workspaces.workspace import Workspace
 
+STEPPED = 100
+"""Tensors of a line that the inspector steps through."""
 VIEWS = (("tensors", later("Tensors")), ("diff", later("Load diff")), ("convert", later("Convert")))
 
 
@@ -342,6 +344,9 @@ class WeightsWorkspace(Workspace):
         self._inspector.show_pairs(())
         if document is None:
             self.tensors.show_table(None)
+            self.diff.reset()
+            self.convert.reset()
+            self._size_of = (None, 0)
             self._show_recents()
         else:
             self.tensors.show_table(self.watch.table)
@@ -415,16 +420,16 @@ class WeightsWorkspace(Workspace):
 
     # Inspector
 
-    def _keys_selected(self, keys: Sequence[str]) -> None:
+    def _keys_selected(self, keys: Sequence[str], count: int) -> None:
         document = self.watch.document
         pairs: tuple[Pair, ...] = ()
         if document is not None:
             pairs = tuple((document.index[key], None) for key in keys)
-        self._inspector.show_pairs(pairs)
+        self._inspector.show_pairs(pairs, count)
 
     def _rows_selected(self, rows: Sequence[DiffRow]) -> None:
         pairs: list[Pair] = []
-        for row in rows[:100]:
+        for row in rows[:STEPPED]:
             if row.adapted is not None:
                 pairs.append((row.adapted, row.source))
             elif row.source is not None:
@@ -432,10 +437,11 @@ class WeightsWorkspace(Workspace):
         if rows and not pairs:
             self._inspector.show_missing(rows[0])
         else:
-            self._inspector.show_pairs(pairs, rows[0] if rows else None)
+            count = len(rows) if len(rows) > STEPPED else 0
+            self._inspector.show_pairs(pairs, count, rows[0] if rows else None)
 
-    def _converted_selected(self, snapshots: Sequence[TensorSnapshot]) -> None:
-        self._inspector.show_pairs(tuple((snapshot, None) for snapshot in snapshots))
+    def _converted_selected(self, snapshots: Sequence[TensorSnapshot], count: int) -> None:
+        self._inspector.show_pairs(tuple((snapshot, None) for snapshot in snapshots), count)
 
     def _select_again(self) -> None:
         if self.views.value == "diff":
@@ -443,7 +449,8 @@ class WeightsWorkspace(Workspace):
             self._rows_selected(() if line is None else line.rows)
         elif self.views.value == "tensors":
             row = self.tensors.model.row(self.tensors.table.currentIndex().row())
-            self._keys_selected(() if row is None else row.keys)
+            keys, count = ((), 0) if row is None else (row.keys, row.count)
+            self._keys_selected(keys, count)
         else:
             self.convert.select_again()
 

@@ -112,3 +112,14 @@ def test_metadata_says_what_becomes_of_every_entry():
     lines = metadata_lines(source, written, frozenset({"removed"}))
     assert {line.key: line.state for line in lines} == {key: key for key in (*source, "added")}
     assert [line.is_own for line in lines] == [True] * 4 + [False]
+
+
+def test_a_line_names_what_is_behind_it_and_nothing_else(tmp_path):
+    alike = [tensor(f"layers.{n}.weight") for n in range(130)]
+    other = tensor("layers.200.weight", shape=(2, 4), dtype="f2")
+    source = index_of(*alike, other, tensor("bias"))
+    page = save_plan_page(plan_saving(source, SaveOptions(tmp_path / "o.bpk")), source)
+    many, odd, one = page.lines
+    assert (many.count, many.members) == (130, tuple(f"layers.{n}.weight" for n in range(100)))
+    assert (odd.count, odd.members) == (1, ("layers.200.weight",))
+    assert (one.count, one.members) == (1, ("bias",))

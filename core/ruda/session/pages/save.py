@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 HOLD_METADATA = frozenset({"safetensors", "rudapack"})
 """Formats that have a place for metadata."""
+_NAMED = 100
+"""Tensors of a line that it names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class SaveLine:
     """The steps that made it, such as ``rename · cast f16``; empty for none."""
     nbytes: int
     module: str
+    members: tuple[str, ...]
+    """Keys of the tensors behind it in the new file; of more than a hundred the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,4 +242,5 @@ def _save_line(members: list[TensorSnapshot]) -> SaveLine:
         what=say_steps(first.trail),
         nbytes=sum(member.nbytes for member in members),
         module=first.container or "",
+        members=tuple(member.key for member in members[:_NAMED]),
     )
