@@ -47,9 +47,11 @@ class ActionBook(QObject):
 
     ran = Signal(str)
 
-    def __init__(self, window: QWidget) -> None:
+    def __init__(self, window: QWidget, soon: Callable[[Callable[[], None]], None]) -> None:
+        """``soon`` calls what a shortcut or a menu asks for, after all that was asked before."""
         super().__init__(window)
         self._window = window
+        self._soon = soon
         self._entries: dict[str, tuple[Action[Any], Any, QAction]] = {}
 
     def add(self, table: Iterable[Action[T]], target: T) -> None:
@@ -128,6 +130,9 @@ class ActionBook(QObject):
         return bool(action.available(target))
 
     def _triggered(self, action_id: str, _checked: bool = False) -> None:
+        self._soon(partial(self._run, action_id))
+
+    def _run(self, action_id: str) -> None:
         self.run(action_id)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,13 +19,22 @@ def open_dataset(
     split: str | None = None,
     show: bool = True,
     remember: bool = True,
+    ended: Callable[[], None] | None = None,
 ) -> None:
-    """Open a folder or file as a dataset in a job; a refusal becomes a notice."""
+    """Open a folder or file as a dataset in a job; a refusal becomes a notice.
+
+    ``ended`` is called whatever comes of it.
+    """
 
     def work(monitor: Monitor) -> OpenDataset:
         return read_dataset(path, split=split, monitor=monitor)
 
+    def over() -> None:
+        if ended is not None:
+            ended()
+
     def done(opened: OpenDataset) -> None:
+        over()
         context.session.set_dataset(opened)
         context.folder = path.parent
         if remember:
@@ -33,11 +43,11 @@ def open_dataset(
             context.workspace_wanted.emit("data")
 
     def failed(failure: JobFailure) -> None:
+        over()
         context.fail(tr("{name} was not opened", name=path.name), failure)
 
-    context.jobs.start(
-        tr("Opening {name}", name=path.name), work, owner=context, done=done, failed=failed
-    )
+    title = tr("Opening {name}", name=path.name)
+    context.jobs.start(title, work, owner=context, done=done, failed=failed, cancelled=over)
 
 
 def sample_dataset() -> Path | None:

@@ -132,7 +132,7 @@ class MainWindow(Frame):
         from ruda_workbench.widgets.roomy import Pages, Roomy
 
         focus = self.focusWidget()
-        self.book = ActionBook(self)
+        self.book = ActionBook(self, self.soon)
         self.tabs = DocumentTabs()
         self._top.takeAt(1)  # the room that was kept for the tabs
         self._top.insertWidget(1, self.tabs, 4)

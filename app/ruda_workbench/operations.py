@@ -244,19 +244,30 @@ def open_sample(context: Context) -> None:
 
 
 def restore(context: Context, state: SessionState, *, crashed: bool) -> None:
-    """Open again what a state names, in its order; what is gone or refused is said."""
+    """Open again what a state names, in its order; what is gone or refused is said.
+
+    Until it is open, it is pending: whoever quits or crashes meanwhile finds it the next time.
+    """
+    storage = context.storage
+    storage.pending = state
     present = [kept for kept in state.documents if Path(kept.path).exists()]
     gone = [Path(kept.path).name for kept in state.documents if kept not in present]
     if state.dataset is not None:
         folder, split = Path(state.dataset), state.dataset_split
         if folder.exists():
-            data_operations.open_dataset(context, folder, split=split, show=False, remember=False)
+            ended = partial(storage.opened_again, dataset=True)
+            data_operations.open_dataset(
+                context, folder, split=split, show=False, remember=False, ended=ended
+            )
         else:
+            storage.opened_again(dataset=True)
             gone.append(folder.name)
     if gone:
         context.notify("warning", tr("Not found any more"), ", ".join(gone))
     if present:
         _reopen(context, present, state)
+    else:
+        storage.opened_again(documents=True)
     if crashed and state.documents:
         context.notify(
             "info",
@@ -276,7 +287,11 @@ def _reopen(context: Context, kept: Sequence[DocumentState], state: SessionState
                 found.append((each, error))
         return found
 
+    def ended() -> None:
+        context.storage.opened_again(documents=True)
+
     def done(found: Found) -> None:
+        ended()
         wanted = None if state.active is None else state.documents[state.active]
         front: int | None = None
         ids: dict[int, int] = {}
@@ -304,4 +319,9 @@ def _reopen(context: Context, kept: Sequence[DocumentState], state: SessionState
         if front is not None:
             context.session.activate(front)
 
-    context.jobs.start(tr("Opening the last session"), work, owner=context, done=done)
+    def failed(failure: JobFailure) -> None:
+        ended()
+        context.fail(tr("The last session was not opened"), failure)
+
+    title = tr("Opening the last session")
+    context.jobs.start(title, work, owner=context, done=done, failed=failed, cancelled=ended)

@@ -22,6 +22,7 @@ from ruda.session import (
     read_settings,
     read_state,
     remove_recent,
+    with_pending,
     write_settings,
     write_state,
 )
@@ -44,6 +45,8 @@ class Storage:
         self._state_file = folder / "session.json"
         self._recovery_file = folder / "recovery.json"
         self.notes: list[str] = []
+        self.pending = SessionState()
+        """What the session is to open again and has not yet: an end meanwhile loses none of it."""
         found = self._read(self._settings_file, read_settings, SettingsFile(Settings()))
         listed = self._read(self._recents_file, read_recents, Recents())
         self._unknown = found.unknown
@@ -83,19 +86,28 @@ class Storage:
 
     def keep_recovery(self, session: Session, workspace: str, geometry: str) -> None:
         """Write what a crash would lose."""
-        self._write(
-            self._recovery_file, capture_session(session, workspace=workspace, geometry=geometry)
-        )
+        self._write(self._recovery_file, self._captured(session, workspace, geometry))
 
     def keep_session(self, session: Session, workspace: str, geometry: str) -> None:
         """Write the state at a clean end; there is nothing to recover then."""
-        self._write(
-            self._state_file, capture_session(session, workspace=workspace, geometry=geometry)
-        )
+        self._write(self._state_file, self._captured(session, workspace, geometry))
         try:
             clear_state(self._recovery_file)
         except OSError as error:
             self.notes.append(f"{self._recovery_file}: {error}")
+
+    def opened_again(self, *, documents: bool = False, dataset: bool = False) -> None:
+        """What was pending is open, or was refused and told."""
+        done: dict[str, object] = {}
+        if documents:
+            done.update(documents=[], active=None, comparison=None)
+        if dataset:
+            done.update(dataset=None, dataset_split=None)
+        self.pending = msgspec.structs.replace(self.pending, **done)
+
+    def _captured(self, session: Session, workspace: str, geometry: str) -> SessionState:
+        state = capture_session(session, workspace=workspace, geometry=geometry)
+        return with_pending(state, self.pending)
 
     def last_session(self) -> tuple[SessionState | None, bool]:
         """What was open last, and True if it is known from a session without a clean end."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent
+from PySide6.QtGui import QAction, QDropEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication
 from pytestqt.qtbot import QtBot
 
@@ -142,6 +142,18 @@ def test_keys_and_clicks_are_done_in_their_order(begin: Begin, qtbot: QtBot) -> 
     qtbot.mouseClick(rail, Qt.MouseButton.LeftButton)
     complete(window, qtbot)
     assert window.current == "data"
+
+
+def test_shortcuts_that_are_there_early_wait_in_their_order(begin: Begin, qtbot: QtBot) -> None:
+    window = begin()
+    rail = window.findChild(QAbstractButton, "rail.data")
+    assert rail is not None
+    qtbot.mouseClick(rail, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: window.findChild(QAction, "go.compare") is not None, timeout=60_000)
+    assert not window.is_complete
+    window.book.qaction("go.compare").trigger()
+    complete(window, qtbot)
+    assert window.current == "compare"
 
 
 def test_keys_alone_reach_their_action(begin: Begin, qtbot: QtBot) -> None:

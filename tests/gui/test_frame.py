@@ -55,7 +55,7 @@ def test_no_two_actions_share_keys(window: MainWindow) -> None:
 
 
 def test_an_id_that_is_taken_is_refused(window: MainWindow) -> None:
-    book = ActionBook(window)
+    book = ActionBook(window, window.soon)
     table = (Action("a.b", "One", lambda _: None, "G"), Action("a.b", "Two", lambda _: None, "G"))
     with pytest.raises(ValueError, match=r"'a\.b' of 'Two' is taken by 'One'"):
         book.add(table, None)

@@ -61,6 +61,31 @@ def test_a_session_comes_back(
     let_go(second)
 
 
+def test_who_clicks_and_quits_before_a_session_is_back_loses_none_of_it(
+    qapp: QApplication, window: MainWindow, storage: Storage, make_file: Callable[..., Path]
+) -> None:
+    edit(window, make_file(SHAPES))
+    window.show_workspace("compare")
+    window.close()
+    second = build_window(qapp, Storage(storage.folder), theme="light")
+    restore_session(second)
+    second.show_workspace("data")
+    second._keep_recovery()
+    assert second.context.session.documents == (), "they are not open yet"
+    let_go(second)
+    third = again(qapp, storage)
+    document = third.context.session.active
+    assert document is not None
+    assert [rule.pattern for rule in document.recipe.remap.rules] == [r"^module\."]
+    assert third.current == "data"
+    assert third.context.storage.pending.documents == []
+    third.context.session.close(document.id)
+    let_go(third)
+    fourth = again(qapp, storage)
+    assert fourth.context.session.documents == (), "it was closed since"
+    let_go(fourth)
+
+
 def test_documents_come_back_in_order_and_the_front_one_in_front(
     qapp: QApplication, window: MainWindow, storage: Storage, make_file: Callable[..., Path]
 ) -> None:

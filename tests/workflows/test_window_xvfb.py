@@ -216,7 +216,7 @@ def test_two_files_are_compared_and_the_rail_is_clicked(
     assert len(kept["documents"]) == 2
     desk.start()
     desk.wait_for(lambda: desk.title().endswith("Ruda"), "the window")
-    time.sleep(4.0)  # what was open is opened again behind the first picture, and takes the front
-    desk.click(32, 168)
-    time.sleep(0.5)
-    assert desk.quit()["workspace"] == "data"
+    desk.click(32, 168)  # at once: what was open comes back behind the first picture
+    kept = desk.quit()
+    assert kept["workspace"] == "data"
+    assert len(kept["documents"]) == 2

@@ -158,6 +158,7 @@ if TYPE_CHECKING:
         read_state,
         recipe_of_state,
         target_of_state,
+        with_pending,
         write_state,
     )
     from ruda.session.run_child import run_models
@@ -429,6 +430,7 @@ __all__ = [
     "use_sentences",
     "values_page",
     "wanted_keys",
+    "with_pending",
     "with_fix",
     "write_settings",
     "write_state",

@@ -262,6 +262,7 @@ HOMES: Mapping[str, tuple[str, ...]] = {
         "read_state",
         "recipe_of_state",
         "target_of_state",
+        "with_pending",
         "write_state",
     ),
     "run_child": ("run_models",),

@@ -104,6 +104,37 @@ def capture_session(
     )
 
 
+def with_pending(state: SessionState, pending: SessionState) -> SessionState:
+    """A state with what an earlier one names and the session has not opened again yet.
+
+    Documents that wait come first, as they will stand once they are open.
+    """
+    many = len(pending.documents)
+    active = pending.active if state.active is None else state.active + many
+    comparison = pending.comparison
+    if state.comparison is not None:
+        comparison = _moved(state.comparison, many)
+    keeps_dataset = state.dataset is None
+    return msgspec.structs.replace(
+        state,
+        documents=[*pending.documents, *state.documents],
+        active=active,
+        comparison=comparison,
+        dataset=pending.dataset if keeps_dataset else state.dataset,
+        dataset_split=pending.dataset_split if keeps_dataset else state.dataset_split,
+    )
+
+
+def _moved(comparison: ComparisonState, by: int) -> ComparisonState:
+    left, right = (
+        side
+        if side.document is None
+        else msgspec.structs.replace(side, document=side.document + by)
+        for side in (comparison.left, comparison.right)
+    )
+    return msgspec.structs.replace(comparison, left=left, right=right)
+
+
 def write_state(file: Path, state: SessionState) -> None:
     """Write a state file, all or nothing. Raises OSError where the system refuses."""
     write_struct(file, state)

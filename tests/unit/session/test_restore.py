@@ -18,9 +18,10 @@ from ruda.session import (
     read_state,
     recipe_of_state,
     target_of_state,
+    with_pending,
     write_state,
 )
-from ruda.session.restore import DocumentState
+from ruda.session.restore import ComparisonState, DocumentState, SideState
 from ruda.store import Recipe, TensorIndex
 
 
@@ -61,6 +62,23 @@ def test_a_comparison_comes_back(session, tmp_path):
     kept = read_state(file).state.comparison
     assert comparison_of_state(kept, {0: 7, 1: 8}) == Comparison(8, 7, options)
     assert comparison_of_state(kept, {1: 8}) == Comparison(8, None, options)
+
+
+def test_what_is_not_open_again_yet_stays_in_the_state():
+    def kept(*names, **more):
+        return SessionState(documents=[DocumentState(name) for name in names], **more)
+
+    old = ComparisonState(SideState(0), SideState(1))
+    new = ComparisonState(SideState(0), SideState())
+    pending = kept("a", "b", active=1, dataset="d", dataset_split="test", comparison=old)
+    now = kept("c", active=0, workspace="run", geometry="g", comparison=new)
+    moved = ComparisonState(SideState(2), SideState())
+    whole = {"dataset": "d", "dataset_split": "test", "workspace": "run", "geometry": "g"}
+    assert with_pending(now, pending) == kept("a", "b", "c", active=2, comparison=moved, **whole)
+    empty = kept(workspace="run", geometry="g", dataset="e")
+    whole = {**whole, "dataset": "e", "dataset_split": None}
+    assert with_pending(empty, pending) == kept("a", "b", active=1, comparison=old, **whole)
+    assert with_pending(now, SessionState()) == now
 
 
 def test_a_closed_document_leaves_the_comparison(session, tmp_path):
