@@ -430,8 +430,8 @@ __all__ = [
     "use_sentences",
     "values_page",
     "wanted_keys",
-    "with_pending",
     "with_fix",
+    "with_pending",
     "write_settings",
     "write_state",
 ]
