@@ -111,7 +111,10 @@ class TensorData:
     @classmethod
     def full(cls, shape: Sequence[int], value: Scalar, dtype: DType = DEFAULT_FLOAT) -> TensorData:
         """All elements ``value``. Raises DTypeError if it does not fit the dtype."""
+        require_dtype("full", dtype)
         one = cls.of(value, dtype)
+        if one.shape:
+            raise ShapeError(f"full: the value is one number, got shape {list(one.shape)}")
         return cls(np.full(shape_of("full", shape, dtype), one.array, dtype.numpy), dtype)
 
     @classmethod
@@ -244,7 +247,7 @@ def nested_array(values: Nested, wanted: DType | None = None) -> tuple[Array, DT
         array = np.array(values)
     except (ValueError, OverflowError) as error:
         raise ShapeError(f"nested values do not form a tensor: {error}") from None
-    if array.size == 0:
+    if array.size == 0 and array.dtype.kind not in "biufc":
         array = array.astype(np.float64)
     if array.dtype.kind == "O":
         array = _beyond_words(array, wanted)

@@ -25,6 +25,17 @@ def whole(name: str, what: str, value: Any) -> int:
         raise DTypeError(f"{name}: {what} is a whole number, got {value!r}") from None
 
 
+def number(name: str, what: str, value: Any) -> float:
+    """A real number of any type, as a float. Raises DTypeError for anything else."""
+    try:
+        if isinstance(value, int | float | np.integer | np.floating):
+            return float(value)
+    except OverflowError:
+        pass
+    shown = shown_number(value) if isinstance(value, int | float) else repr(value)
+    raise DTypeError(f"{name}: {what} is a real number within f64, got {shown}")
+
+
 def reach(name: str, what: str, value: Any, sizes: tuple[int, ...]) -> int:
     """How far a diagonal is moved in matrices of these sizes: not beyond them."""
     far = max(sizes, default=0)
@@ -44,6 +55,13 @@ def shape_of(name: str, shape: Any, dtype: DType | np.dtype[Any]) -> tuple[int, 
         )
     require_room(name, sizes, dtype)
     return sizes
+
+
+def sizes_of(name: str, given: Any, what: str = "a size") -> tuple[int, ...]:
+    """Several whole numbers. Raises DTypeError for one alone, and for what is not whole."""
+    if not isinstance(given, Iterable) or isinstance(given, str):
+        raise DTypeError(f"{name}: expected several whole numbers, got {given!r}")
+    return tuple(whole(name, what, size) for size in given)
 
 
 def require_room(name: str, sizes: tuple[int, ...], dtype: DType | np.dtype[Any]) -> None:

@@ -281,5 +281,5 @@ class Tensor(
 def _wrap(array: Array) -> Tensor:
     """A tensor of an operation's result, which needs no checks."""
     tensor = Tensor.__new__(Tensor)
-    tensor._array = array
+    tensor._array = array if type(array) is np.ndarray else np.asarray(array)
     return tensor

@@ -168,14 +168,14 @@ def test_what_has_no_tensor(make, message):
 
 NO_DTYPE = [
     (lambda d: F.cast(d), "cast"),
-    (lambda d: Tensor.zeros((1,), dtype=d), "TensorData"),
+    (lambda d: Tensor.zeros((1,), dtype=d), "full"),
     (lambda d: Tensor.from_data([1], dtype=d), "TensorData"),
     (lambda d: TensorData(np.zeros(1, np.float32), d), "TensorData"),
     (lambda d: Tensor.hann_window(3, dtype=d), "hann_window"),
     (lambda d: xp.sum(F, dtype=d), "sum"),
     (lambda d: xp.cumulative_sum(F, dtype=d), "cumulative_sum"),
     (lambda d: xp.eye(2, dtype=d), "eye"),
-    (lambda d: xp.zeros(2, dtype=d), "TensorData"),
+    (lambda d: xp.zeros(2, dtype=d), "full"),
 ]
 
 

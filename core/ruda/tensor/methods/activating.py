@@ -123,7 +123,7 @@ class Activating(Held):
 
     def softmin(self, axis: int = -1) -> Self:
         """Softmax of -x."""
-        return self._new(activations.softmax(-self._array, axis))
+        return self._new(activations.softmin(self._array, axis))
 
     def logsumexp(self, axis: int = -1, *, keepdims: bool = False) -> Self:
         """Logarithm of Σ exp(x) along an axis, safe for large values."""

@@ -24,7 +24,8 @@ class Held:
     def _new(self, array: Array) -> Self:
         """A tensor of an operation's result, which needs no checks."""
         made = object.__new__(type(self))
-        made._array = array
+        # NumPy makes scalars of some results without axes; a tensor holds an array.
+        made._array = array if type(array) is np.ndarray else np.asarray(array)
         return made
 
 

@@ -69,9 +69,8 @@ class Indexing(Held):
         place = normalise_axis("select_assign", self._array, axis)
         places = tensor_array("select_assign", indices)
         indexing.check_indices("select_assign", places, self._array.shape[place])
-        return self._new(
-            indexing.added(self._array, (slice(None),) * place + (places,), values._array)
-        )
+        new = tensor_array("select_assign", values)
+        return self._new(indexing.added(self._array, (slice(None),) * place + (places,), new))
 
     def take(self, indices: Self, axis: int | None = None) -> Self:
         """Slices of an axis; the shape of the indices takes the place of the axis."""

@@ -21,6 +21,7 @@ from ruda.tensor.operations.operands import (
     working,
 )
 from ruda.tensor.promotion import require_float
+from ruda.tensor.sizes import number
 
 _BLOCK = 1 << 14
 """Values at a time where many passes are made: those of one block stay in the cache."""
@@ -40,8 +41,9 @@ def relu(values: Array) -> Array:
 
 def hard_tanh(values: Array, low: float, high: float) -> Array:
     """Values below ``low`` become it, those above ``high`` that; NaN stays NaN."""
+    low, high = number("hard_tanh", "low", low), number("hard_tanh", "high", high)
     if low > high:
-        raise SettingError(f"hard_tanh: the low end {low} is above the high end {high}")
+        raise SettingError(f"hard_tanh: the low end {low:g} is above the high end {high:g}")
     return _of_each(
         "hard_tanh", values, lambda x: np.clip(x, x.dtype.type(low), x.dtype.type(high))
     )
@@ -49,6 +51,7 @@ def hard_tanh(values: Array, low: float, high: float) -> Array:
 
 def leaky_relu(values: Array, slope: float) -> Array:
     """x, or ``slope`` · x below 0."""
+    slope = number("leaky_relu", "slope", slope)
     return _of_each("leaky_relu", values, lambda x: np.where(x > 0, x, x * x.dtype.type(slope)))
 
 
@@ -59,7 +62,7 @@ def prelu(values: Array, slopes: Array) -> Array:
     channels = values.shape[1] if values.ndim > 1 else 1
     if slopes.size not in (1, channels):
         raise ShapeError(f"prelu: {slopes.size} slopes for {channels} channels")
-    shape = (channels, *(1,) * (values.ndim - 2)) if slopes.size > 1 else ()
+    shape = (channels, *(1,) * (values.ndim - 2)) if slopes.size != 1 else ()
     along = slopes.reshape(shape)
     dtype, wide = working("prelu", values)
     factor = recast(along, dtype_of(wide))
@@ -127,6 +130,7 @@ def gelu_approximate(values: Array) -> Array:
 
 def elu(values: Array, alpha: float) -> Array:
     """x, or ``alpha`` · (exp(x) - 1) below 0."""
+    alpha = number("elu", "alpha", alpha)
     return _of_each(
         "elu",
         values,
@@ -136,6 +140,7 @@ def elu(values: Array, alpha: float) -> Array:
 
 def celu(values: Array, alpha: float) -> Array:
     """x, or ``alpha`` · (exp(x / ``alpha``) - 1) below 0. Raises SettingError if ``alpha`` is 0."""
+    alpha = number("celu", "alpha", alpha)
     if alpha == 0:
         raise SettingError("celu: alpha is 0, by which it divides")
 
@@ -163,6 +168,7 @@ def selu(values: Array) -> Array:
 
 def softplus(values: Array, beta: float, threshold: float) -> Array:
     """log(1 + exp(``beta`` · x)) / ``beta``; x itself where ``beta`` · x is above ``threshold``."""
+    beta, threshold = number("softplus", "beta", beta), number("softplus", "threshold", threshold)
     if beta == 0:
         raise SettingError("softplus: beta is 0, by which it divides")
 
@@ -191,6 +197,7 @@ def log_sigmoid(values: Array) -> Array:
 
 def hard_sigmoid(values: Array, alpha: float, beta: float) -> Array:
     """``alpha`` · x + ``beta``, kept between 0 and 1."""
+    alpha, beta = number("hard_sigmoid", "alpha", alpha), number("hard_sigmoid", "beta", beta)
     return _of_each(
         "hard_sigmoid",
         values,
@@ -221,6 +228,7 @@ def soft_sign(values: Array) -> Array:
 
 def hard_shrink(values: Array, width: float) -> Array:
     """0 between -``width`` and ``width``, x elsewhere; NaN stays NaN."""
+    width = number("hard_shrink", "width", width)
     return _of_each("hard_shrink", values, lambda x: np.where((x >= -width) & (x <= width), 0, x))
 
 
@@ -231,6 +239,7 @@ def soft_shrink(values: Array, width: float) -> Array:
 
 def shrink(values: Array, width: float, bias: float) -> Array:
     """0 between -``width`` and ``width``, x moved towards 0 by ``bias`` elsewhere; keeps NaN."""
+    width, bias = number("shrink", "width", width), number("shrink", "bias", bias)
 
     def compute(x: Array) -> Array:
         moved = np.where(x > 0, x - x.dtype.type(bias), x + x.dtype.type(bias))
@@ -241,6 +250,8 @@ def shrink(values: Array, width: float, bias: float) -> Array:
 
 def thresholded(values: Array, threshold: float, value: float) -> Array:
     """Keeps x where it is above ``threshold``, ``value`` elsewhere; NaN stays NaN."""
+    threshold = number("threshold", "threshold", threshold)
+    value = number("threshold", "value", value)
     return _of_each("threshold", values, lambda x: np.where(x <= threshold, x.dtype.type(value), x))
 
 
@@ -268,6 +279,12 @@ def softmax(values: Array, axis: int) -> Array:
         powers = np.exp(wide - wide.max(axis=axis, keepdims=True, initial=-np.inf))
         result = powers / powers.sum(axis=axis, keepdims=True)
     return recast(result, dtype)
+
+
+def softmin(values: Array, axis: int) -> Array:
+    """``softmax`` of -x."""
+    require_float("softmin", dtype_of(values))
+    return softmax(-values, axis)
 
 
 def quiet_softmax(values: Array, axis: int) -> Array:

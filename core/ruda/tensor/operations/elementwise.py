@@ -27,6 +27,7 @@ from ruda.tensor.promotion import (
     require_integer,
     require_real,
 )
+from ruda.tensor.sizes import number
 
 Unary = Callable[[Array], Array]
 Binary = Callable[[Operand, Operand], Array]
@@ -324,6 +325,7 @@ def select(condition: Array, yes: Operand, no: Operand) -> Array:
 
 def is_close(left: Operand, right: Operand, rtol: float, atol: float) -> Array:
     """Where |left - right| ≤ atol + rtol · |right|; equal infinities are close, NaN is not."""
+    rtol, atol = number("is_close", "rtol", rtol), number("is_close", "atol", atol)
     a, b, dtype = pair("is_close", left, right)
     require_computable("is_close", dtype)
     if dtype.is_integer:

@@ -46,7 +46,7 @@ def replace(values: Array, parts: tuple[Part, ...], new: Operand) -> Array:
         made[places] = fitted
     except IndexError as error:
         raise IndexRangeError(f"index: shape {list(values.shape)}: {error}") from None
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise ShapeError(f"index: shape {list(values.shape)}: {error}") from None
     return made
 
@@ -153,7 +153,8 @@ def added(values: Array, parts: tuple[Part, ...], new: Array) -> Array:
             _kernels.add_slices(made, places, fitted, axis)
             return made
     try:
-        np.add.at(made, parts, fitted)  # type: ignore[arg-type]
+        with np.errstate(all="ignore"):
+            np.add.at(made, parts, fitted)  # type: ignore[arg-type]
     except ValueError as error:
         raise ShapeError(f"select_assign: shape {list(values.shape)}: {error}") from None
     return made

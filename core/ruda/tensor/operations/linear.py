@@ -23,7 +23,7 @@ from ruda.tensor.operations.operands import (
 )
 from ruda.tensor.operations.reductions import total
 from ruda.tensor.promotion import accumulator, promote, require_float, require_inexact
-from ruda.tensor.sizes import reach
+from ruda.tensor.sizes import number, reach, sizes_of
 
 
 def matmul(left: Array, right: Array) -> Array:
@@ -80,8 +80,9 @@ def tensordot(left: Array, right: Array, axes: int | tuple[Sequence[int], Sequen
         first = tuple(range(left.ndim - axes, left.ndim))
         second = tuple(range(axes))
     else:
-        first = normalise_axes("tensordot", left, tuple(axes[0])) or ()
-        second = normalise_axes("tensordot", right, tuple(axes[1])) or ()
+        one, other = _two_lists(axes)
+        first = normalise_axes("tensordot", left, one) or ()
+        second = normalise_axes("tensordot", right, other) or ()
     sizes = [left.shape[one] for one in first], [right.shape[one] for one in second]
     if sizes[0] != sizes[1]:
         raise ShapeError(f"tensordot: axes of sizes {sizes[0]} and {sizes[1]} do not pair")
@@ -91,15 +92,19 @@ def tensordot(left: Array, right: Array, axes: int | tuple[Sequence[int], Sequen
     return recast(np.asarray(found), result)
 
 
+def _two_lists(axes: Any) -> list[tuple[int, ...]]:
+    if not isinstance(axes, Sequence) or len(axes) != 2:
+        raise DTypeError(f"tensordot: axes are a count or two lists, got {axes!r}")
+    return [sizes_of("tensordot", part, "an axis") for part in axes]
+
+
 def vecdot(left: Array, right: Array, axis: int = -1) -> Array:
     """Σ conj(x)·y along an axis that both have; the other axes broadcast."""
     _no_bool("vecdot", promote("vecdot", dtype_of(left), dtype_of(right)))
     if not left.ndim or not right.ndim:
         raise ShapeError("vecdot: a scalar has no axis to multiply over")
-    if axis >= 0:
-        raise_unless_same_rank("vecdot", left, right)
-    a = np.moveaxis(left, normalise_axis("vecdot", left, axis), -1)
-    b = np.moveaxis(right, normalise_axis("vecdot", right, axis), -1)
+    first, second = _both_axes("vecdot", left, right, axis)
+    a, b = np.moveaxis(left, first, -1), np.moveaxis(right, second, -1)
     if a.shape[-1] != b.shape[-1]:
         raise ShapeError(f"vecdot: axes of sizes {a.shape[-1]} and {b.shape[-1]} do not pair")
     x, y, result = pair("vecdot", a, b)
@@ -111,13 +116,15 @@ def vecdot(left: Array, right: Array, axis: int = -1) -> Array:
     return recast(np.asarray(found), result)
 
 
-def raise_unless_same_rank(name: str, left: Array, right: Array) -> None:
-    """Raise ShapeError where an axis counted from the front would mean two different ones."""
-    if left.ndim != right.ndim:
+def _both_axes(name: str, left: Array, right: Array, axis: int) -> tuple[int, int]:
+    """The axis in both. Raises ShapeError where, counted from the front, it means two."""
+    found = normalise_axis(name, left, axis), normalise_axis(name, right, axis)
+    if axis >= 0 and left.ndim != right.ndim:
         raise ShapeError(
             f"{name}: shapes {list(left.shape)} and {list(right.shape)} have different ranks; "
             f"count the axis from the back"
         )
+    return found
 
 
 def outer(left: Array, right: Array) -> Array:
@@ -133,9 +140,7 @@ def outer(left: Array, right: Array) -> Array:
 def cross(left: Array, right: Array, axis: int = -1) -> Array:
     """Cross product of vectors of three along an axis; the other axes broadcast."""
     _no_bool("cross", promote("cross", dtype_of(left), dtype_of(right)))
-    if axis >= 0:
-        raise_unless_same_rank("cross", left, right)
-    one = normalise_axis("cross", left, axis), normalise_axis("cross", right, axis)
+    one = _both_axes("cross", left, right, axis)
     for array, place in ((left, one[0]), (right, one[1])):
         if array.shape[place] != 3:
             raise ShapeError(f"cross: axis {axis} of shape {list(array.shape)} has not size 3")
@@ -167,14 +172,29 @@ def require_matrices(name: str, values: Array, *, square: bool = False) -> None:
         )
 
 
-def solved(name: str, compute: Callable[..., Any], *arrays: Array, square: bool = True) -> Any:
-    """``compute`` on matrices of f32, f64 or complex; a singular one is an OperationError."""
+def solved(
+    name: str,
+    compute: Callable[..., Any],
+    *arrays: Array,
+    square: bool = True,
+    finite: bool = False,
+) -> Any:
+    """``compute`` on matrices of f32, f64 or complex; a singular one is an OperationError.
+
+    ``finite`` refuses NaN and Inf, as iterations need: some builds of LAPACK never end with them.
+    """
     for array in arrays:
         dtype = dtype_of(array)
         require_inexact(name, dtype)
         if dtype in (DType.F16, DType.BF16):
             raise DTypeError(f"{name}: {dtype} is too coarse to solve in; cast it to f32 first")
     require_matrices(name, arrays[0], square=square)
+    if finite and not np.isfinite(arrays[0]).all():
+        absent = arrays[0].size - np.count_nonzero(np.isfinite(arrays[0]))
+        raise OperationError(
+            f"{name}: {absent} of {arrays[0].size} values are NaN or infinite; matrices of finite "
+            f"numbers have a decomposition"
+        )
     try:
         with np.errstate(all="ignore"):
             return compute(*arrays)
@@ -191,6 +211,7 @@ def vector_norm(
     dtype = dtype_of(values)
     require_inexact("vector_norm", dtype)
     axes = normalise_axes("vector_norm", values, axis)
+    order = number("vector_norm", "an order", order)
     wide = recast(values, accumulator(dtype))
     if axes is None:
         # NumPy flattens here and then has lost the axes to keep.
@@ -225,6 +246,11 @@ def normalised(values: Array, order: float, axis: int, floor: float) -> Array:
     """Vectors along an axis divided by their norm, or by ``floor`` where that is larger."""
     dtype = dtype_of(values)
     require_float("vector_normalize", dtype)
+    one, least = (
+        normalise_axis("vector_normalize", values, axis),
+        number("vector_normalize", "eps", floor),
+    )
     wide = recast(values, accumulator(dtype))
-    size = vector_norm(wide, axis, order, keepdims=True)
-    return recast(wide / np.maximum(size, size.dtype.type(floor)), dtype)
+    size = vector_norm(wide, one, order, keepdims=True)
+    with np.errstate(all="ignore"):
+        return recast(wide / np.maximum(size, size.dtype.type(least)), dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -47,7 +48,8 @@ def largest(values: Array, count: int, axis: int) -> Array:
         places = argsort(values, axis, descending=True)
         return places[(slice(None),) * axis + (slice(0, count),)]
     moved = np.moveaxis(seen, axis, -1)
-    found = _kernels.largest_places(moved.reshape(-1, moved.shape[-1]), count)
+    rows = math.prod(moved.shape[:-1])  # -1 would not do where a row is empty
+    found = _kernels.largest_places(moved.reshape(rows, moved.shape[-1]), count)
     return np.ascontiguousarray(np.moveaxis(found.reshape(*moved.shape[:-1], count), -1, axis))
 
 
@@ -77,7 +79,7 @@ def search_sorted(ordered: Array, wanted: Array, *, right: bool, sorter: Array |
                 f"{list(ordered.shape)}"
             )
         check_indices("searchsorted", sorter, ordered.size)
-        sorter = sorter.astype(np.int64)
+        sorter = sorter.astype(np.int64) % max(ordered.size, 1)
     side: Literal["left", "right"] = "right" if right else "left"
     order: Any = sorter
     found = np.searchsorted(widened(ordered), widened(wanted), side=side, sorter=order)

@@ -37,6 +37,8 @@ def pad(
     widths = [(0, 0)] * (values.ndim - len(asked)) + [(one[0], one[1]) for one in reversed(asked)]
     sizes = tuple(size + sum(width) for size, width in zip(shape, widths, strict=True))
     require_room("pad", sizes, values.dtype)
+    if not widths:
+        return values.copy()
     if mode == "constant":
         dtype = dtype_of(values)
         if promote_scalar("pad", dtype, fill) is not dtype:

@@ -31,6 +31,7 @@ from ruda.tensor.promotion import (
     require_float,
     require_real,
 )
+from ruda.tensor.sizes import number
 
 Reduction = Callable[..., Any]
 
@@ -123,7 +124,7 @@ def _spread(name: str, values: Array, axis: Axes, correction: float, keepdims: b
         # Over nothing the centre is 0 / 0 here, which is the NaN that comes out in the end.
         centre = np.sum(wide, axis=axes, keepdims=True) / wide.dtype.type(count)
         squares = np.sum(np.square(wide - centre), axis=axes, keepdims=keepdims)
-        divisor = count - correction
+        divisor = count - number(name, "a correction", correction)
         found = squares / wide.dtype.type(divisor if divisor > 0 else np.nan)
         found = np.sqrt(found) if name == "std" else found
     return recast(np.asarray(found), dtype)
@@ -137,7 +138,7 @@ def covariance(values: Array, correction: float) -> Array:
         raise ShapeError(f"cov: shape {list(values.shape)} is not [variables, observations]")
     rows = recast(values, accumulator(dtype)).reshape(1, -1) if values.ndim < 2 else values
     rows = recast(rows, accumulator(dtype))
-    divisor = rows.shape[1] - correction
+    divisor = rows.shape[1] - number("cov", "a correction", correction)
     with np.errstate(all="ignore"):
         centred = rows - rows.sum(axis=1, keepdims=True) / rows.dtype.type(rows.shape[1])
         found = centred @ centred.T / rows.dtype.type(max(divisor, 0))
@@ -148,14 +149,16 @@ def maximum(values: Array, axis: Axes = None, *, keepdims: bool = False) -> Arra
     """Largest value; NaN wins. Raises ShapeError over nothing."""
     require_real("max", dtype_of(values))
     axes = filled_axes("max", values, axis)
-    return np.asarray(np.max(values, axis=axes, keepdims=keepdims))
+    with np.errstate(all="ignore"):
+        return np.asarray(np.max(values, axis=axes, keepdims=keepdims))
 
 
 def minimum(values: Array, axis: Axes = None, *, keepdims: bool = False) -> Array:
     """Smallest value; NaN wins. Raises ShapeError over nothing."""
     require_real("min", dtype_of(values))
     axes = filled_axes("min", values, axis)
-    return np.asarray(np.min(values, axis=axes, keepdims=keepdims))
+    with np.errstate(all="ignore"):
+        return np.asarray(np.min(values, axis=axes, keepdims=keepdims))
 
 
 def argmax(values: Array, axis: int | None = None, *, keepdims: bool = False) -> Array:
@@ -236,10 +239,14 @@ def _running(
 def running_maximum(values: Array, axis: int) -> Array:
     """Largest value up to each place; from a NaN on it is NaN."""
     require_real("cummax", dtype_of(values))
-    return np.asarray(np.maximum.accumulate(values, axis=normalise_axis("cummax", values, axis)))
+    one = normalise_axis("cummax", values, axis)
+    with np.errstate(all="ignore"):
+        return np.asarray(np.maximum.accumulate(values, axis=one))
 
 
 def running_minimum(values: Array, axis: int) -> Array:
     """Smallest value up to each place; from a NaN on it is NaN."""
     require_real("cummin", dtype_of(values))
-    return np.asarray(np.minimum.accumulate(values, axis=normalise_axis("cummin", values, axis)))
+    one = normalise_axis("cummin", values, axis)
+    with np.errstate(all="ignore"):
+        return np.asarray(np.minimum.accumulate(values, axis=one))

@@ -20,12 +20,12 @@ from ruda.tensor.operations.operands import (
     promoted,
 )
 from ruda.tensor.promotion import require_integer
-from ruda.tensor.sizes import reach, require_room, shown_sizes, whole
+from ruda.tensor.sizes import reach, require_room, shown_sizes, sizes_of, whole
 
 
 def reshape(values: Array, shape: Sequence[int]) -> Array:
     """The same values in row-major order under another shape; one axis may be -1. A view."""
-    wanted = tuple(whole("reshape", "a size", size) for size in shape)
+    wanted = sizes_of("reshape", shape)
     known = math.prod(size for size in wanted if size != -1)
     free = wanted.count(-1)
     fits = free <= 1 and all(size >= -1 for size in wanted)
@@ -66,7 +66,7 @@ def transpose_matrices(values: Array) -> Array:
 
 def permute(values: Array, order: Sequence[int]) -> Array:
     """The axes in this order; a view. Raises ShapeError unless each axis stands there once."""
-    axes = normalise_axes("permute", values, tuple(order)) or ()
+    axes = normalise_axes("permute", values, sizes_of("permute", order, "an axis")) or ()
     if len(axes) != values.ndim:
         raise ShapeError(
             f"permute: shape {list(values.shape)} has {values.ndim} axes, the order {list(order)} "
@@ -108,7 +108,7 @@ def expand(values: Array, shape: Sequence[int]) -> Array:
 
     -1 keeps the size of an axis. Raises ShapeError where a size is neither 1 nor the wanted one.
     """
-    wanted = [whole("expand", "a size", size) for size in shape]
+    wanted = list(sizes_of("expand", shape))
     lead = len(wanted) - values.ndim
     for place, size in enumerate(wanted):
         if size == -1 and place >= max(lead, 0):
@@ -177,6 +177,7 @@ def repeat_elements(values: Array, times: int | Array, axis: int | None) -> Arra
         times = whole("repeat", "a count", times)
         if times < 0:
             raise ShapeError(f"repeat: a count of {shown_number(times)} is negative")
+        times = times if values.shape[axis] else 0
         size = times * values.shape[axis]
     require_room("repeat", (*values.shape[:axis], size, *values.shape[axis + 1 :]), values.dtype)
     return np.repeat(values, times, axis)
@@ -190,7 +191,7 @@ def _exact_sum(times: Array) -> int:
 
 def tile(values: Array, times: Sequence[int]) -> Array:
     """The whole laid side by side: ``times[i]`` copies along axis i, new axes in front."""
-    counts = tuple(whole("tile", "a count", count) for count in times)
+    counts = sizes_of("tile", times, "a count")
     if any(count < 0 for count in counts):
         raise ShapeError(f"tile: counts {shown_sizes(counts)} contain a negative one")
     pairs = zip_longest(reversed(values.shape), reversed(counts), fillvalue=1)
@@ -238,7 +239,7 @@ def unstack(values: Array, axis: int) -> list[Array]:
 def split(values: Array, sizes: Sequence[int], axis: int) -> list[Array]:
     """Consecutive parts of these sizes; views. Raises ShapeError unless they add up to the axis."""
     axis = normalise_axis("split", values, axis)
-    sizes = [whole("split", "a size", size) for size in sizes]
+    sizes = sizes_of("split", sizes)
     if sum(sizes) != values.shape[axis] or any(size < 0 for size in sizes):
         raise ShapeError(
             f"split: sizes {shown_sizes(sizes)} do not add up to {values.shape[axis]}, the size of "
@@ -272,8 +273,10 @@ def windows(values: Array, axis: int, size: int, step: int) -> Array:
             f"unfold: windows of {shown_number(size)} every {shown_number(step)} do not fit axis "
             f"{axis} of shape {list(values.shape)}"
         )
-    every = np.lib.stride_tricks.sliding_window_view(values, size, axis=axis)
-    return every[(slice(None),) * axis + (slice(None, None, step),)]
+    # Words of the same width: NumPy does not know how to describe others' floats there.
+    words = values.view(f"u{values.itemsize}") if dtype_of(values).is_float else values
+    every = np.lib.stride_tricks.sliding_window_view(words, size, axis=axis)
+    return every[(slice(None),) * axis + (slice(None, None, step),)].view(values.dtype)
 
 
 def triangle(values: Array, diagonal: int, *, upper: bool) -> Array:

@@ -11,7 +11,8 @@ from ruda.errors import DTypeError, SettingError, ShapeError
 from ruda.tensor.device import HostDevice
 from ruda.tensor.dtype import DType
 from ruda.tensor.operations.operands import Array, dtype_of, normalise_axes, normalise_axis
-from ruda.tensor.promotion import require_float, require_inexact
+from ruda.tensor.promotion import require_dtype, require_float, require_inexact
+from ruda.tensor.sizes import require_room, sizes_of, whole
 from ruda.tensor.tensor import Tensor
 from ruda.tensor.xp._given import DEFAULT_FLOAT, array, require_finite, require_host, wrap
 
@@ -149,14 +150,18 @@ def ifftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tenso
 
 def _require_spacing(name: str, n: int, d: float) -> None:
     require_finite(name, n, d)
+    if isinstance(n, int):
+        require_room(name, (n,), DType.F64)
     if not isinstance(n, int) or n < 1 or d == 0:
         raise SettingError(f"{name}: needs at least one sample at a distance, got n={n!r}, d={d!r}")
 
 
 def _float(dtype: DType | None) -> DType:
-    if dtype is not None and not dtype.is_float:
-        raise DTypeError(f"frequencies are floats, not {dtype}")
-    return dtype or DEFAULT_FLOAT
+    wanted = dtype or DEFAULT_FLOAT
+    require_dtype("frequencies", wanted)
+    if not wanted.is_float:
+        raise DTypeError(f"frequencies are floats, not {wanted}")
+    return wanted
 
 
 def _axes(name: str, values: Array, axes: int | Sequence[int] | None) -> tuple[int, ...] | None:
@@ -187,9 +192,29 @@ def _one(
 ) -> Tensor:
     values = _values(name, x, norm, real=real)
     place = normalise_axis(name, values, axis)
+    if n is not None:
+        n = whole(name, "n", n)
     if (n is not None and n < 1) or (n is None and values.shape[place] < 1):
         raise ShapeError(f"{name}: axis {axis} of shape {list(values.shape)} has no samples")
-    return _transformed(name, lambda: transform(values, n=n, axis=axis, norm=norm), values)
+    _require_sizes(name, values, {} if n is None else {place: n})
+    samples = _with_samples(values, (place,))
+    return _transformed(name, lambda: transform(samples, n=n, axis=place, norm=norm), values)
+
+
+def _require_sizes(name: str, values: Array, sizes: dict[int, int]) -> None:
+    shape = tuple(sizes.get(place, size) for place, size in enumerate(values.shape))
+    require_room(name, shape, DType.C128)
+
+
+def _with_samples(values: Array, places: tuple[int, ...]) -> Array:
+    """The values; a zero on each of the axes that has none, which are filled up with zeros.
+
+    NumPy's inverse transforms of real values would not fill them up, but leave what lay in memory.
+    """
+    if all(values.shape[place] for place in places):
+        return values
+    shape = [max(size, int(place in places)) for place, size in enumerate(values.shape)]
+    return np.zeros(shape, values.dtype)
 
 
 def _transformed(name: str, compute: Callable[[], Any], values: Array) -> Tensor:
@@ -214,10 +239,17 @@ def _several(
     places = _axes(name, values, axes)
     if not values.ndim or places == ():
         raise ShapeError(f"{name}: no axis of shape {list(values.shape)} to transform")
+    if s is not None:
+        s = sizes_of(name, s)
     if s is not None and len(s) > values.ndim:
         raise ShapeError(f"{name}: {len(s)} sizes for {values.ndim} axes")
     if s is not None and places is None:
         places = tuple(range(values.ndim - len(s), values.ndim))
     if s is not None and len(s) != len(places or ()):
         raise ShapeError(f"{name}: {len(s)} sizes for {len(places or ())} axes")
-    return _transformed(name, lambda: transform(values, s=s, axes=places, norm=norm), values)
+    samples = values
+    if s is not None and places is not None:
+        asked = {place: size for place, size in zip(places, s, strict=True) if size != -1}
+        _require_sizes(name, values, asked)
+        samples = _with_samples(values, tuple(asked))
+    return _transformed(name, lambda: transform(samples, s=s, axes=places, norm=norm), values)

@@ -16,6 +16,7 @@ from ruda.tensor.dtype import DType
 from ruda.tensor.operations import linear, shaping
 from ruda.tensor.operations.operands import check_broadcast, dtype_of, pair, recast
 from ruda.tensor.promotion import require_inexact
+from ruda.tensor.sizes import whole
 from ruda.tensor.tensor import Tensor
 from ruda.tensor.xp._given import array, wrap
 from ruda.tensor.xp.dtypes import finfo
@@ -140,13 +141,13 @@ def slogdet(x: Tensor, /) -> SlogdetResult:
 
 def eigh(x: Tensor, /) -> EighResult:
     """Eigenvalues and eigenvectors of a symmetric or Hermitian matrix (its lower triangle)."""
-    found = linear.solved("eigh", np.linalg.eigh, array("eigh", x))
+    found = linear.solved("eigh", np.linalg.eigh, array("eigh", x), finite=True)
     return EighResult(wrap(found[0]), wrap(found[1]))
 
 
 def eigvalsh(x: Tensor, /) -> Tensor:
     """Eigenvalues of a symmetric or Hermitian matrix, in ascending order."""
-    return wrap(linear.solved("eigvalsh", np.linalg.eigvalsh, array("eigvalsh", x)))
+    return wrap(linear.solved("eigvalsh", np.linalg.eigvalsh, array("eigvalsh", x), finite=True))
 
 
 def inv(x: Tensor, /) -> Tensor:
@@ -179,14 +180,16 @@ def pinv(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
     values = array("pinv", x)
     limit = _tolerance("pinv", values, rtol)
     return wrap(
-        linear.solved("pinv", lambda a: np.linalg.pinv(a, rtol=limit), values, square=False)
+        linear.solved(
+            "pinv", lambda a: np.linalg.pinv(a, rtol=limit), values, square=False, finite=True
+        )
     )
 
 
 def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
     """Number of singular values above ``rtol`` times the largest, as int64."""
     values = array("matrix_rank", x)
-    sizes = linear.solved("matrix_rank", np.linalg.svdvals, values, square=False)
+    sizes = linear.solved("matrix_rank", np.linalg.svdvals, values, square=False, finite=True)
     limit = np.asarray(_tolerance("matrix_rank", values, rtol))
     check_broadcast("matrix_rank", limit.shape, values.shape[:-2])
     with np.errstate(over="ignore"):  # no value lies above Inf times the largest
@@ -223,18 +226,21 @@ def svd(x: Tensor, /, *, full_matrices: Flag = True) -> SVDResult:
         lambda a: np.linalg.svd(a, full_matrices=full_matrices),
         array("svd", x),
         square=False,
+        finite=True,
     )
     return SVDResult(wrap(found[0]), wrap(found[1]), wrap(found[2]))
 
 
 def svdvals(x: Tensor, /) -> Tensor:
     """Singular values in falling order."""
-    return wrap(linear.solved("svdvals", np.linalg.svdvals, array("svdvals", x), square=False))
+    return wrap(
+        linear.solved("svdvals", np.linalg.svdvals, array("svdvals", x), square=False, finite=True)
+    )
 
 
 def matrix_power(x: Tensor, n: int, /) -> Tensor:
     """x·x·…; negative powers are those of the inverse."""
-    values = array("matrix_power", x)
+    values, n = array("matrix_power", x), whole("matrix_power", "a power", n)
     return wrap(linear.solved("matrix_power", lambda a: np.linalg.matrix_power(a, n), values))
 
 
@@ -248,6 +254,7 @@ def matrix_norm(x: Tensor, /, *, keepdims: Flag = False, ord: float | str | None
         lambda a: np.linalg.matrix_norm(a, keepdims=keepdims, ord=ord or "fro"),  # type: ignore[arg-type]
         values,
         square=False,
+        finite=ord in ("nuc", 2, -2),
     )
     return wrap(np.asarray(found))
 

@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ruda._kernels import shown_number
 from ruda.errors import DTypeError, SettingError, ShapeError
 from ruda.tensor.casting import scalar
 from ruda.tensor.operations import elementwise, indexing, ordering, reductions, shaping
 from ruda.tensor.operations.operands import Axes, dtype_of, normalise_axis
 from ruda.tensor.promotion import Scalar, promote_scalar
+from ruda.tensor.sizes import whole
 from ruda.tensor.tensor import Tensor
 from ruda.tensor.xp._given import array, either, wrap
 from ruda.tensor.xp._given import arrays as held
@@ -220,8 +222,9 @@ def diff(
 ) -> Tensor:
     """Differences of neighbours on an axis, ``n`` times over. Raises DTypeError for bool."""
     values = array("diff", x)
+    n = whole("diff", "a number of times", n)
     if n < 0:
-        raise SettingError(f"diff: {n} times is fewer than none")
+        raise SettingError(f"diff: {shown_number(n)} times is fewer than none")
     if not values.ndim:
         raise ShapeError("diff: a scalar has no neighbours")
     one = normalise_axis("diff", values, axis)
@@ -235,7 +238,7 @@ def diff(
                 raise DTypeError("diff: what is put before or behind has another dtype")
             parts.insert(0 if place == 0 else len(parts), other)
     made = shaping.concatenate(parts, one) if len(parts) > 1 else values
-    for _ in range(n):
+    for _ in range(min(n, made.shape[one] + 1)):  # once nothing is left, nothing changes
         size = made.shape[one]
         later = shaping.narrow(made, one, min(1, size), max(size - 1, 0))
         earlier = shaping.narrow(made, one, 0, max(size - 1, 0))
