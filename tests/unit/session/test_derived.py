@@ -1,8 +1,9 @@
 import pytest
 
-from ruda.errors import RecipeError, UnknownArchitectureError
+from ruda.errors import FileAccessError, RecipeError, UnknownArchitectureError
 from ruda.session import Derived, TargetChoice, parse_target
-from ruda.store import Decision, Recipe, Take, open_store, save
+from ruda.session import derived as module
+from ruda.store import Decision, Recipe, Take, diff, open_store, save
 
 from .conftest import index_of, tensor
 
@@ -110,3 +111,82 @@ def test_only_the_last_results_are_kept(session, document, digits_target):
         document = session.undo(document.id)
     assert derived.report(document) is not first
     derived.forget()
+
+
+def test_large_results_are_kept_by_their_size_and_the_last_two_of_any(session, document):
+    derived = Derived(tensors=len(document.index))
+    views = []
+    for number in range(4):
+        document = session.edit(document.id, "Rule", Recipe().with_rule("^", str(number)))
+        views.append(derived.view(document))
+    assert derived.view(document) is views[3]
+    document = session.undo(document.id)
+    assert derived.view(document) is views[2]
+    document = session.undo(document.id)
+    assert derived.view(document) is not views[1]
+
+
+def test_small_results_are_kept_in_number(session, document):
+    derived = Derived(tensors=4 * len(document.index))
+    views = []
+    for number in range(4):
+        document = session.edit(document.id, "Rule", Recipe().with_rule("^", str(number)))
+        views.append(derived.view(document))
+    for before in reversed(views):
+        assert derived.view(document) is before
+        document = session.undo(document.id)
+
+
+def test_what_belongs_to_an_open_document_stays_when_another_is_closed(
+    session, derived, document, pytorch_file, tmp_path
+):
+    paths = [tmp_path / "one.safetensors", tmp_path / "two.safetensors"]
+    for path in paths:
+        save(index_of(tensor("a")), path)
+    choices = [parse_target(str(path)) for path in paths]
+    stays = session.retarget(document.id, choices[0])
+    other = session.open(pytorch_file, open_store(pytorch_file))
+    goes = session.retarget(other.id, choices[1])
+    report, gone = derived.report(stays), derived.report(goes)
+    targets = [derived.target(choice) for choice in choices]
+    session.close(goes.id)
+    derived.forget(session.documents)
+    assert derived.report(stays) is report
+    assert targets[0].index["a"].read() is not None
+    with pytest.raises(FileAccessError):
+        targets[1].index["a"].read()
+    assert derived.report(goes) is not gone
+
+
+def test_a_target_that_was_replaced_releases_its_file(session, derived, document, tmp_path):
+    other = tmp_path / "other.safetensors"
+    save(index_of(tensor("a")), other)
+    choice = parse_target(str(other))
+    document = session.retarget(document.id, choice)
+    derived.report(document)
+    before = derived.target(choice)
+    save(index_of(tensor("a"), tensor("b")), other, overwrite=True)
+    assert derived.report(document).target_tensors == 2
+    with pytest.raises(FileAccessError):
+        before.index["a"].read()
+
+
+def test_a_target_that_work_goes_on_with_is_released_afterwards(
+    session, derived, document, tmp_path, monkeypatch
+):
+    other = tmp_path / "other.safetensors"
+    save(index_of(tensor("a")), other)
+    document = session.retarget(document.id, parse_target(str(other)))
+    read = []
+
+    def closed_meanwhile(index, target, **given):
+        derived.forget()
+        read.append(target["a"].read())
+        return diff(index, target, **given)
+
+    monkeypatch.setattr(module, "diff", closed_meanwhile)
+    target = derived.target(document.target)
+    derived.report(document)
+    assert len(read) == 1
+    with pytest.raises(FileAccessError):
+        target.index["a"].read()
