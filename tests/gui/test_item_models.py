@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -27,9 +29,11 @@ from ruda_workbench.item_models.change_table import ChangeTableModel
 from ruda_workbench.item_models.command_list import CommandList, Entry, find, find_keys
 from ruda_workbench.item_models.convert_table import EFFECT, ConvertTableModel
 from ruda_workbench.item_models.diff_table import SHAPE, SOURCE, STATUS, WHAT, DiffTableModel
+from ruda_workbench.item_models.message_table import MessageTableModel
 from ruda_workbench.item_models.tensor_table import KEY, TensorTableModel
 from ruda_workbench.item_models.values_grid import ValuesGridModel
 from ruda_workbench.widgets.data_table import CELL_ROLE, Column, DataTable, shared_widths
+from ruda_workbench.widgets.notices import Notice
 
 pytestmark = pytest.mark.gui
 
@@ -296,3 +300,19 @@ def test_unequal_shapes_are_shown_whole(qapp: QApplication) -> None:
     assert cell.text == "[16, 6, 3, 3] ≠ [16, 8, 3, 3]"
     assert view.columnWidth(SHAPE) >= cell.width()
     view.close()
+
+
+def test_past_messages_hold_nothing_that_their_buttons_held(qapp: QApplication) -> None:
+    class Held:
+        pass
+
+    held = Held()
+    gone = weakref.ref(held)
+    model = MessageTableModel()
+    model.add(Notice("done", "Saved", "a.safetensors", (("Open it", partial(id, held)),), "all"))
+    kept = model.notice(0)
+    assert kept is not None
+    assert (kept.title, kept.report) == ("Saved", "all")
+    assert not kept.buttons
+    del held
+    assert gone() is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ruda.session import later, tr
 from ruda_workbench.item_models.cell_model import CellModel
 from ruda_workbench.widgets.data_table import Cell, Column
@@ -32,9 +34,12 @@ class MessageTableModel(CellModel):
         self._notices: list[Notice] = []
 
     def add(self, notice: Notice) -> None:
-        """Put a notice first; the oldest beyond a limit is forgotten."""
+        """Put a notice first; the oldest beyond a limit is forgotten.
+
+        Without its buttons: what they offered was for then, and they hold documents.
+        """
         self.beginResetModel()
-        self._notices = [notice, *self._notices[: MOST - 1]]
+        self._notices = [replace(notice, buttons=()), *self._notices[: MOST - 1]]
         self.endResetModel()
 
     def notice(self, place: int) -> Notice | None:
