@@ -32,6 +32,7 @@ from ruda_workbench.scenes.scene import Scene
 from ruda_workbench.shot_sheets import SIZES
 from ruda_workbench.shots import SCREENS, Look
 from ruda_workbench.widgets.buttons import Picker
+from ruda_workbench.widgets.data_table import CELL_ROLE, PAD, Cell, DataTable
 from ruda_workbench.widgets.fields import FilterField
 from ruda_workbench.widgets.placing import TITLE_BAR
 from ruda_workbench.widgets.roomy import Pages
@@ -177,3 +178,26 @@ def test_nothing_is_cut_off(staged: Callable[[str], MainWindow], name: str) -> N
         faults[size] = [*cut_off(window), *out_of_reach(window)]
     assert faults == {size: [] for size in SIZES}
     assert too_large(window) == []
+
+
+def test_long_steps_leave_the_names_their_room(staged: Callable[[str], MainWindow]) -> None:
+    window = staged("convert")
+    table = window.findChild(DataTable, "convert.table")
+    assert table is not None
+    model = table.model()
+    for row in range(model.rowCount()):
+        cell: Cell = model.index(row, 0).data(CELL_ROLE)
+        assert cell.width() + 2 * PAD <= table.columnWidth(0), cell.text
+        steps: Cell = model.index(row, 4).data(CELL_ROLE)
+        assert model.index(row, 4).data(Qt.ItemDataRole.ToolTipRole) == steps.text
+        assert steps.middle, "the last step stays to be read"
+
+
+def test_a_short_page_scrolls_no_more_than_it_has_to(staged: Callable[[str], MainWindow]) -> None:
+    window = staged("inspector-missing")
+    window.resize(1200, 480)
+    settle(window)
+    area = window.findChild(QScrollArea, "inspectors")
+    assert area is not None
+    assert area.isVisible()
+    assert area.verticalScrollBar().maximum() == 0

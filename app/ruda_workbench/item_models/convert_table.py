@@ -15,11 +15,11 @@ class ConvertTableModel(CellModel):
     """Draws the lines of a conversion, and what a scan of the values found."""
 
     columns = (
-        Column(later("Tensor"), 140, shrinks=2, grows=320),
+        Column(later("Tensor"), 140, shrinks=1, grows=320),
         Column(later("Module"), 60, grows=100),
         Column(later("Shape"), 60, shrinks=2),
         Column(later("Type"), 34),
-        Column(later("What happens"), 90, shrinks=1, grows=180),
+        Column(later("What happens"), 150, shrinks=3, grows=180),
         Column(later("Size"), 60, right=True),
         Column(later("Values"), 176),
     )
@@ -65,7 +65,9 @@ class ConvertTableModel(CellModel):
         if column == DTYPE:
             return Cell(line.dtype, mono=True, ink="text" if "cast" in line.what else "dim")
         if column == WHAT:
-            return Cell(line.what or tr("as it is"), ink="text" if line.what else "faint")
+            # The names come before it: of several steps the first and the last stay to be read.
+            ink = "text" if line.what else "faint"
+            return Cell(line.what or tr("as it is"), ink=ink, middle=True)
         if column == BYTES:
             return Cell(size_text(line.nbytes), ink="dim", right=True)
         return self._effect(line)

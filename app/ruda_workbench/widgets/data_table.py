@@ -52,6 +52,8 @@ class Cell:
     """``closed`` or ``open`` for a family, ``inner`` under an open one, ``plain`` beside them."""
     right: bool = False
     centre: bool = False
+    middle: bool = False
+    """Where it is shortened, its end stays, too, as that of every key does."""
     help: str = ""
     """What the pointer is told instead of the text."""
 
@@ -143,7 +145,9 @@ class CellDelegate(QStyledItemDelegate):
             align = Qt.AlignmentFlag.AlignHCenter
         small = text_font(Type.CAPTION)
         reserve = QFontMetrics(small).horizontalAdvance(cell.suffix) + 6 if cell.suffix else 0
-        elide = Qt.TextElideMode.ElideMiddle if cell.mono else Qt.TextElideMode.ElideRight
+        elide = Qt.TextElideMode.ElideRight
+        if cell.mono or cell.middle:
+            elide = Qt.TextElideMode.ElideMiddle
         width = draw_text(
             painter,
             area.adjusted(0, 0, -reserve, 0),
