@@ -43,6 +43,8 @@ REST = (
     "ruda_workbench.widgets.notices",
 )
 """Modules that a complete window needs beside its workspaces and that its frame does without."""
+STANDING = "standing"
+"""Property of a window: numbers of jobs that stand still while a picture is taken."""
 SETTLE_LIMIT = 120_000
 """Milliseconds that ``settle`` waits for jobs at most."""
 
@@ -222,7 +224,10 @@ def restore_session(window: MainWindow, *, only_crashed: bool = False) -> None:
 
 
 def settle(window: MainWindow, *, limit: int = SETTLE_LIMIT) -> None:
-    """Run the event loop until no job is left and every answer has been drawn."""
+    """Run the event loop until no job is left and every answer has been drawn.
+
+    Jobs that a picture holds still are not waited for: the window's property names them.
+    """
     from PySide6.QtCore import QCoreApplication, QEventLoop
 
     loop = QEventLoop()
@@ -231,7 +236,9 @@ def settle(window: MainWindow, *, limit: int = SETTLE_LIMIT) -> None:
     def look() -> None:
         nonlocal quiet
         context = window.context
-        quiet = 0 if context.jobs.running or context.aside.is_busy else quiet + 1
+        held = window.property(STANDING) or ()
+        running = [job for job in context.jobs.running if job.id not in held]
+        quiet = 0 if running or context.aside.is_busy else quiet + 1
         if quiet >= 3:
             loop.quit()
 

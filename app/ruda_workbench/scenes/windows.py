@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from time import sleep
+from typing import Any
 
+import numpy as np
 from PySide6.QtWidgets import QAbstractButton
 
-from ruda.progress import Monitor, Progress
-from ruda.session import JobNews, JobState, job_lines, tr
+from ruda.progress import Monitor
+from ruda.session import Job, JobState, SaveOptions, tr
+from ruda.store import TensorIndex, TensorSnapshot
+from ruda.tensor import DType
 from ruda_workbench import operations
+from ruda_workbench.application import STANDING
 from ruda_workbench.dialogs.help_window import HelpWindow
+from ruda_workbench.main_window import MainWindow
+from ruda_workbench.save_operations import save
 from ruda_workbench.scenes.scene import Scene
 from ruda_workbench.scenes.weights import diff_problems, rules
 
@@ -25,37 +34,51 @@ def _jobs(scene: Scene) -> None:
     scene.window.show_drawer("jobs")
 
 
-SAVING = Progress(3_118_400_000, 4_900_000_000, "bytes")
+PIECES = 24
+"""Tensors of the file that a picture shows being saved; 14 of them are written."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Slow:
+    """Values that take a moment, and from the fifteenth tensor on until the window is closed."""
+
+    number: int
+    window: MainWindow
+
+    def read(self) -> np.ndarray[Any, Any]:
+        sleep(0.06)  # longer than between two pieces of news, so that each is told
+        while self.number >= 14 and not self.window.is_closed:
+            sleep(0.02)
+        return np.zeros(1 << 18, np.float32)
 
 
 def _job_running(scene: Scene) -> None:
-    """A save half-way, in the list and in the status line, and a job that waits behind it.
-
-    No job is started: a picture is taken when none is left, and this one has to stand still.
-    """
+    """A save that stands still half-way, in the list and in the status line, and one behind it."""
     _jobs(scene)
-    waiting = JobNews(
-        9001, tr("Saving {name}", name="b.bpk"), JobState.PENDING, None, None, None, False
-    )
-    running = JobNews(
-        9000,
-        tr("Saving {name}", name="llama-7b-f16.safetensors"),
-        JobState.RUNNING,
-        SAVING,
-        412_600_000.0,
-        None,
-        False,
-    )
-    window = scene.window
-    drawer = window.drawer
     scene.settle()
-    for news in (running, waiting):
-        window.status.show_news(news)
-    for _ in range(50):
-        if window.status.shown_job is None:
-            scene.settle()  # a job is shown a moment after it began
-    drawer.job_model.show_lines(job_lines((running, waiting), window.context.jobs.past))
-    drawer.jobs.select_row(0)
+    window, (document,) = scene.window, scene.window.context.session.documents
+    tensors = [
+        TensorSnapshot(
+            f"layers.{n}.weight", DType.F32, (1 << 18,), 1 << 20, source=_Slow(n, window)
+        )
+        for n in range(PIECES)
+    ]
+    view = TensorIndex.of(tensors, format="safetensors")
+    jobs = window.context.jobs
+    for name in ("llama-7b-f16.safetensors", "b.bpk"):
+        save(window.context, document, view, SaveOptions(scene.folder / name))
+    window.setProperty(STANDING, [job.id for job in jobs.running])
+    saving, waiting = jobs.running[-2:]
+    while not _stands(saving) or window.status.shown_job != saving.id:
+        scene.settle()
+    assert waiting.state is JobState.PENDING
+    row = window.drawer.job_model.row_of(saving.id)
+    window.drawer.jobs.select_row(row)
+
+
+def _stands(job: Job[object]) -> bool:
+    progress = job.progress
+    return progress is not None and progress.done >= 14 << 20
 
 
 def _job_failed(scene: Scene) -> None:
