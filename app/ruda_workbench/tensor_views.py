@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Protocol
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
 from ruda.progress import Monitor
 from ruda.session import (
+    Changes,
     CompareValues,
     HexPage,
     JobFailure,
@@ -23,7 +24,7 @@ from ruda.session import (
     size_text,
     tr,
 )
-from ruda.store import TensorSnapshot
+from ruda.store import TensorIndex, TensorSnapshot, values_mark
 from ruda_workbench.context import Context
 from ruda_workbench.qt_jobs import Latest
 
@@ -42,19 +43,52 @@ class Beside(Protocol):
 
 
 class TensorViews(QObject):
-    """Asks for views in jobs; what is asked anew or left stops what was asked before."""
+    """Asks for views in jobs; what is asked anew or left stops what was asked before.
+
+    A pinned tensor stays while other documents come to the front, until its own file is closed.
+    """
+
+    unpinned = Signal()
+    """The file of the pinned tensor was closed."""
 
     def __init__(self, context: Context, parent: QObject) -> None:
         super().__init__(parent)
+        self._context = context
         self._plane_question = Latest(context.jobs, self)
         self._window_question = Latest(context.jobs, self)
         self._bytes_question = Latest(context.jobs, self)
         self._beside_question = Latest(context.jobs, self)
-        self._planes: dict[tuple[int, PlaneChoice], tuple[TensorSnapshot, PlanePage]] = {}
-        self.pinned: TensorSnapshot | None = None
-        """The tensor that others are laid beside."""
+        self._planes: dict[Hashable, tuple[TensorSnapshot, PlanePage]] = {}
+        self._pinned: tuple[TensorSnapshot, TensorIndex] | None = None
+        self._closed_key = ""
         self.bytes_of: TensorSnapshot | None = None
         """The tensor whose bytes were asked for last."""
+        context.changed.connect(self._changed)
+
+    @property
+    def pinned(self) -> TensorSnapshot | None:
+        """The tensor that others are laid beside."""
+        return None if self._pinned is None else self._pinned[0]
+
+    def pin(self, snapshot: TensorSnapshot | None) -> None:
+        """Lay others beside this tensor of the document in front, or beside none."""
+        document = self._context.session.active
+        self._closed_key = ""
+        self._pinned = None
+        if snapshot is not None and document is not None:
+            self._pinned = (snapshot, document.index)
+
+    def _changed(self, changes: Changes) -> None:
+        if self._pinned is None or not changes & (Changes.DOCUMENTS | Changes.PART):
+            return
+        snapshot, index = self._pinned
+        session = self._context.session
+        histories = (session.history(document.id) for document in session.documents)
+        # Undoing leads back to another part of a file, so that one is open as well.
+        if not any(step.document.index is index for each in histories for step in each.steps):
+            self._pinned, self._closed_key = None, snapshot.key
+            self._beside_question.drop()
+            self.unpinned.emit()
 
     def leave(self) -> None:
         """Drop every question."""
@@ -74,9 +108,9 @@ class TensorViews(QObject):
         show: Callable[[PlanePage | None, str], None],
     ) -> None:
         """Read a plane, unless it is remembered."""
-        key = (id(snapshot), choice)
+        key = (values_mark(snapshot), choice)
         known = self._planes.get(key)
-        if known is not None and known[0] is snapshot:
+        if known is not None:
             self._plane_question.drop()
             show(known[1], "")
             return
@@ -137,7 +171,7 @@ class TensorViews(QObject):
         pinned = self.pinned
         self._beside_question.drop()
         if pinned is None:
-            beside.show_note(tr("Pin a tensor to lay others beside it."))
+            beside.show_note(self._nothing_pinned())
             return
         name = tr("Pinned: {key}", key=pinned.key)
         if pinned is snapshot:
@@ -169,3 +203,10 @@ class TensorViews(QObject):
         beside.show_note(tr("Reading values…"), pinned=True)
         title = tr("{key} beside {other}", key=snapshot.key, other=pinned.key)
         self._beside_question.ask(title, work, done, failed)
+
+    def _nothing_pinned(self) -> str:
+        pin = tr("Pin a tensor to lay others beside it.")
+        if not self._closed_key:
+            return pin
+        closed = tr("The file of {key} was closed; it is pinned no more.", key=self._closed_key)
+        return f"{closed} {pin}"

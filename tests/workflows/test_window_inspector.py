@@ -13,7 +13,8 @@ from pytestqt.qtbot import QtBot
 
 from ruda.progress import Monitor
 from ruda.session import OTHERS, PlaneChoice, hex_page, number_text
-from ruda.store import TensorIndex, TensorSnapshot, save
+from ruda.store import CastPolicy, TensorIndex, TensorSnapshot, save
+from ruda.tensor import DType
 from ruda_workbench import settings_operations, tensor_views
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.panels.inspector import InspectorPanel
@@ -242,3 +243,52 @@ def test_large_tensors_lie_beside_each_other_when_that_is_asked_for(
     settled()
     assert inspector.pinned.note.text() == "Largest difference 2"
     assert inspector.pinned.scan.isHidden()
+
+
+def test_an_edit_reads_no_tensor_again_that_it_leaves_alone(
+    window: MainWindow, weights: WeightsWorkspace, inspector: InspectorPanel, settled: Settled
+) -> None:
+    weights.show_view("convert")
+    weights.convert.table.select_row(0)
+    settled()
+    found = inspector.inspection
+    assert found is not None
+    document = window.context.session.active
+    assert document is not None
+    recipe = document.recipe.with_rule("^bias$", "offset").with_rule("^a", "first")
+    window.context.session.edit(document.id, "Rename", recipe)
+    settled()
+    weights.convert.table.select_row(0)
+    settled()
+    assert inspector.shown_key == "first.weight"
+    assert inspector.inspection is found
+    recipe = document.recipe.with_cast(CastPolicy(DType.F16))
+    window.context.session.edit(document.id, "Cast", recipe)
+    settled()
+    weights.convert.table.select_row(0)
+    settled()
+    assert inspector.inspection is not None
+    assert inspector.inspection is not found
+
+
+def test_what_is_pinned_outlives_a_switch_and_not_its_file(
+    window: MainWindow, weights: WeightsWorkspace, inspector: InspectorPanel, settled: Settled
+) -> None:
+    session = window.context.session
+    first = session.active
+    assert first is not None
+    inspector.pin.click()
+    other = first.path.with_name("other.safetensors")
+    other.write_bytes(first.path.read_bytes())
+    window.open_paths([other])
+    settled()
+    weights.reveal("b.weight")
+    show(inspector, "pinned")
+    settled()
+    assert inspector.pinned.captions[0].text() == "Pinned: a.weight"
+    session.close(first.id)
+    settled()
+    note = inspector.pinned.note.text()
+    assert note.startswith("The file of a.weight was closed; it is pinned no more.")
+    assert inspector.pinned.unpin.isHidden()
+    assert inspector.pinned.maps[0].isHidden()

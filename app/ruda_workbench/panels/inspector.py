@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -36,7 +36,7 @@ from ruda.session import (
     shape_text,
     tr,
 )
-from ruda.store import DiffRow, Status, TensorSnapshot
+from ruda.store import DiffRow, Status, TensorSnapshot, values_mark
 from ruda_workbench.context import Context
 from ruda_workbench.inspection import Inspection, inspect
 from ruda_workbench.item_models.values_grid import ValuesGridModel
@@ -81,8 +81,9 @@ class InspectorPanel(QWidget):
         self._pairs: tuple[Pair, ...] = ()
         self._count = 0
         self._place = 0
-        self._known: dict[int, tuple[TensorSnapshot, Inspection]] = {}
+        self._known: dict[Hashable, tuple[TensorSnapshot, Inspection]] = {}
         self._views = TensorViews(context, self)
+        self._views.unpinned.connect(self._lay_beside)
         self._build()
         self.show_pairs(())
 
@@ -319,8 +320,8 @@ class InspectorPanel(QWidget):
         if not self._pairs:
             return None
         snapshot = self._pairs[self._place][0]
-        known = self._known.get(id(snapshot))
-        return known[1] if known is not None and known[0] is snapshot else None
+        known = self._known.get(values_mark(snapshot))
+        return None if known is None else known[1]
 
     def _step_words(self) -> str:
         named = len(self._pairs)
@@ -423,7 +424,8 @@ class InspectorPanel(QWidget):
             return inspect(snapshot, monitor)
 
         def done(found: Inspection) -> None:
-            self._known[id(snapshot)] = (snapshot, found)
+            # The snapshot is kept as well: the mark is good as long as it is.
+            self._known[values_mark(snapshot)] = (snapshot, found)
             while len(self._known) > KEPT:
                 self._known.pop(next(iter(self._known)))
             self._draw()
@@ -431,7 +433,14 @@ class InspectorPanel(QWidget):
         def failed(failure: JobFailure) -> None:
             self._draw(failure.summary)
 
-        self._question.ask(tr("Statistics of {key}", key=snapshot.key), work, done, failed)
+        def stopped() -> None:
+            self._draw()
+            self._scan_note.setText(tr("Stopped"))
+            self._scan_note.show()
+            self._scan.show()  # the way on
+
+        title = tr("Statistics of {key}", key=snapshot.key)
+        self._question.ask(title, work, done, failed, stopped)
 
     def _choose_tab(self, name: str) -> None:
         self._tab_pages.setCurrentIndex([tab for tab, _ in TABS].index(name))
@@ -444,6 +453,8 @@ class InspectorPanel(QWidget):
             self._lay_beside()
 
     def _choose_plane(self, choice: PlaneChoice) -> None:
+        if not self._pairs:
+            return  # the slider tells a moment later, when the document may be closed
         snapshot = self._pairs[self._place][0]
         self._views.ask_plane(snapshot, choice, self._draw_plane)
 
@@ -453,17 +464,20 @@ class InspectorPanel(QWidget):
             self._views.ask_window(snapshot, self.heat.choice, (row, column), self._show_window)
 
     def _ask_bytes(self, start: int) -> None:
-        self._views.ask_bytes(self._pairs[self._place][0], start, self.hex.show_page)
+        if self._pairs:
+            self._views.ask_bytes(self._pairs[self._place][0], start, self.hex.show_page)
 
     def _pin_shown(self) -> None:
-        self._views.pinned = self._pairs[self._place][0]
+        self._views.pin(self._pairs[self._place][0])
         self._lay_beside()
 
     def _unpin(self) -> None:
-        self._views.pinned = None
+        self._views.pin(None)
         self._lay_beside()
 
     def _lay_beside(self) -> None:
+        if not self._pairs:
+            return
         limit = self._context.storage.settings.statistics_limit * 1_000_000
         self._views.lay_beside(self._pairs[self._place][0], self.pinned, limit)
 

@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     from ruda.store.report_pages import require_report_name
     from ruda.store.result import ApplyIssue, ApplyResult, MissingParam
     from ruda.store.row_list import RowList, RowsAt
+    from ruda.store.same_values import values_mark
     from ruda.store.select import PathFilter
     from ruda.store.sharding import parse_size
     from ruda.store.shares import share_text
@@ -266,6 +267,7 @@ __all__ = [
     "suggest",
     "target_of",
     "to_sarif",
+    "values_mark",
     "with_absolute_files",
     "write",
     "write_arch",
@@ -443,6 +445,7 @@ __getattr__, __dir__ = lazy_door(
             "MissingParam",
         ),
         "row_list": ("RowList", "RowsAt"),
+        "same_values": ("values_mark",),
         "select": ("PathFilter",),
         "sharding": ("parse_size",),
         "shares": ("share_text",),
