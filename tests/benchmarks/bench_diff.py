@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from ruda.models import get
+from ruda.nn import ModuleSpec
 from ruda.store import Recipe, TensorIndex, TensorSnapshot, convert, diff
 from ruda.store.snapshot import ArraySource
 from ruda.tensor import DType
@@ -64,11 +66,37 @@ def _index(keys: Sequence[str], prefix: str = "") -> TensorIndex:
     return TensorIndex.of(snapshots, format="safetensors")
 
 
+def _mapped(least: int) -> tuple[TensorIndex, TensorIndex, Recipe]:
+    """A Llama of as many tensors, as Ruda (and Meta) and as Hugging Face name it; and the way."""
+    params = list(ModuleSpec.of(get("llama").build(layers=1)))
+    at = [param.key.startswith("layers.") for param in params].index(True)
+    layer = [param for param in params if param.key.startswith("layers.")]
+    every = [
+        param._replace(key=param.key.replace(".0.", f".{number}.", 1))
+        for number in range(-(-least // len(layer)))
+        for param in layer
+    ]
+    rest = [param for param in params if not param.key.startswith("layers.")]
+    source = ArraySource(np.zeros(0, np.float32))
+    snapshots = (
+        TensorSnapshot(p.key, p.dtype, p.shape, 4, source, containers=p.containers)
+        for p in (*rest[:at], *every, *rest[at:])
+    )
+    named = TensorIndex.of(snapshots, format="module")
+    back = Recipe().with_adapt("ruda-to-hf-llama:8,4")
+    plain = (
+        TensorSnapshot(s.key, s.dtype, s.shape, 4, source)
+        for s in convert(named, recipe=back).values()
+    )
+    return named, TensorIndex.of(plain, format="safetensors"), back
+
+
 def _run(keys: Sequence[str], repeat: int) -> list[dict[str, Any]]:
     same, other, target = _index(keys), _index(keys, "module."), _index(keys)
     strange = _index([key.replace("_proj", "").replace("model.layers", "blocks") for key in keys])
     rule = Recipe().with_rule(r"^module\.", "")
     turned = rule.with_adapt("pytorch-to-ruda")
+    named, mapped, back = _mapped(len(keys))
     regex = Recipe().with_rule(r"^module\.(\w+)\.layers\.(\d+)", "${1}.layers.${2}")
     work: dict[str, Callable[[], object]] = {
         "plain pass": lambda: _plain(same, target),
@@ -77,6 +105,8 @@ def _run(keys: Sequence[str], repeat: int) -> list[dict[str, Any]]:
         "a prefix and its rule": lambda: diff(other, target, recipe=rule),
         "rule and adapter": lambda: diff(other, target, recipe=turned),
         "a regex and its groups": lambda: diff(other, target, recipe=regex),
+        "a name map": lambda: diff(mapped, named, recipe=back.reverse()[0]),
+        "a name map, backwards": lambda: diff(named, mapped, recipe=back),
         "no key in common": lambda: diff(strange, target),
         "no key in common, adapter": lambda: diff(strange, target, recipe=turned),
         "families of the same keys": lambda: diff(same, target).families(),

@@ -6,10 +6,11 @@ and the last segment of its key. It is pure: it returns another snapshot and rea
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Protocol, runtime_checkable
+from itertools import chain as joined
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from ruda.store.adapted import transposed
 from ruda.store.regroup import Piece, kept_otherwise, native_pieces, torch_pieces
@@ -71,6 +72,17 @@ class ModuleAdapter(Protocol):
         """The adapter for the way back."""
 
 
+class OtherKeys(NamedTuple):
+    """The first places of ``pieces``, each one tensor or a block of one; quick to make."""
+
+    texts: tuple[tuple[str, ...], ...]
+    """For every place what stands around the number in its key: ``number.join`` makes that."""
+    number: str
+    block: int = 0
+    blocks: int = 1
+    axis: int = 0
+
+
 class Chaining:
     """What every adapter has besides: ``chain``, and keys that are one tensor here, several there.
 
@@ -83,6 +95,19 @@ class Chaining:
         Each place is the tensors, or blocks of rows of tensors, that are laid below each other.
         """
         return ()
+
+    def pieces_of_all(
+        self, keys: Sequence[str], containers: Sequence[tuple[str, ...]]
+    ) -> Iterable[tuple[tuple[Piece, ...], ...]]:
+        """``pieces`` for very many keys, one after the other."""
+        return map(self.pieces, keys, containers)
+
+    def other_keys(self, keys: Sequence[str]) -> list[OtherKeys | None]:
+        """For very many keys the first places of ``pieces``; None where only that knows them.
+
+        ``pieces`` is asked where the tensors of none of them are there.
+        """
+        return [None] * len(keys)
 
     def divides(self, containers: tuple[str, ...]) -> bool:
         """False if no key in these containers has ``pieces``: then nobody has to ask for them."""
@@ -116,6 +141,12 @@ class Chaining:
         """What else of a key has a say in ``adapt``: the row of a table that it is found in."""
         return None
 
+    def rules_of(self, keys: Sequence[str]) -> list[Hashable]:
+        """``rule_of`` for very many keys."""
+        if type(self).rule_of is Chaining.rule_of:
+            return [None] * len(keys)
+        return [self.rule_of(key) for key in keys]
+
     def chain(self: ModuleAdapter, other: ModuleAdapter) -> ChainAdapter:
         """This adapter, then the other."""
         return ChainAdapter((self, other))
@@ -147,6 +178,15 @@ def pieces_of(
     return adapter.pieces(key, containers) if isinstance(adapter, Chaining) else ()
 
 
+def all_pieces_of(
+    adapter: ModuleAdapter, keys: Sequence[str], containers: Sequence[tuple[str, ...]]
+) -> Iterable[tuple[tuple[Piece, ...], ...]]:
+    """``pieces_of_all`` of an adapter that may not have it."""
+    if isinstance(adapter, Chaining):
+        return adapter.pieces_of_all(keys, containers)
+    return [()] * len(keys)
+
+
 def may_divide(adapter: ModuleAdapter, containers: tuple[str, ...]) -> bool:
     """``divides`` of an adapter that may not have it."""
     return isinstance(adapter, Chaining) and adapter.divides(containers)
@@ -167,6 +207,16 @@ def has_rules(adapter: ModuleAdapter) -> bool:
 def rule_of(adapter: ModuleAdapter, key: str) -> Hashable:
     """``rule_of`` of an adapter that may not have it."""
     return adapter.rule_of(key) if isinstance(adapter, Chaining) else None
+
+
+def rules_of(adapter: ModuleAdapter, keys: Sequence[str]) -> list[Hashable]:
+    """``rules_of`` of an adapter that may not have it."""
+    return adapter.rules_of(keys) if isinstance(adapter, Chaining) else [None] * len(keys)
+
+
+def other_keys_of(adapter: ModuleAdapter, keys: Sequence[str]) -> list[OtherKeys | None]:
+    """``other_keys`` of an adapter that may not have it."""
+    return adapter.other_keys(keys) if isinstance(adapter, Chaining) else [None] * len(keys)
 
 
 def owners_of(adapter: ModuleAdapter, key: str) -> tuple[str, ...] | None:
@@ -228,6 +278,26 @@ class ChainAdapter(Chaining):
         """The places that any member knows, in order."""
         return tuple(p for member in self.members for p in pieces_of(member, key, containers))
 
+    def other_keys(self, keys: Sequence[str]) -> list[OtherKeys | None]:
+        """Those of the first member that has ``pieces``: its places come first."""
+        for member in self.members:
+            if isinstance(member, Chaining) and type(member).pieces is not Chaining.pieces:
+                return member.other_keys(keys)
+        return [None] * len(keys)
+
+    def pieces_of_all(
+        self, keys: Sequence[str], containers: Sequence[tuple[str, ...]]
+    ) -> Iterable[tuple[tuple[Piece, ...], ...]]:
+        """The places that any member knows, in order, key by key."""
+        several = [
+            all_pieces_of(member, keys, containers)
+            for member in self.members
+            if isinstance(member, Chaining) and type(member).pieces is not Chaining.pieces
+        ]
+        if len(several) == 1:
+            return several[0]
+        return (tuple(joined.from_iterable(each)) for each in zip(*several, strict=True))
+
     def results(self, key: str, containers: tuple[str, ...]) -> tuple[Piece, ...]:
         """What the first member that splits or joins makes of it."""
         found = (results_of(member, key, containers) for member in self.members)
@@ -251,6 +321,10 @@ class ChainAdapter(Chaining):
     def rule_of(self, key: str) -> Hashable:
         """Those of all members."""
         return tuple(rule_of(member, key) for member in self.members)
+
+    def rules_of(self, keys: Sequence[str]) -> list[Hashable]:
+        """Those of all members."""
+        return [*zip(*(rules_of(member, keys) for member in self.members), strict=True)]
 
     def reverse(self) -> ChainAdapter:
         """The reverses of the members, from the last to the first."""

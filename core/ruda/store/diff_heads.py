@@ -38,7 +38,7 @@ def source_heads(source: TensorIndex) -> Heads:
 def param_heads(
     params: Sequence[ParamSpec],
     depth: int,
-    rule_of: Callable[[str], Hashable] | None = None,
+    rules_of: Callable[[Sequence[str]], Sequence[Hashable]] | None = None,
 ) -> Heads:
     """Equal numbers: the same element type, shape, modules, last ``depth`` segments and rule."""
     if depth > 1:
@@ -46,8 +46,8 @@ def param_heads(
         heads: Iterable[Any] = zip(map(_FIELDS, params), ends, strict=True)
     else:
         heads = zip(map(_FIELDS, params), [p.key.rpartition(".")[2] for p in params], strict=True)
-    if rule_of is not None:
-        rules = [rule_of(param.key) for param in params]
+    if rules_of is not None:
+        rules = rules_of([param.key for param in params])
         heads = ((*head, rule) for head, rule in zip(heads, rules, strict=True))
     return _numbered(heads, lambda head: head[0][1].kind is Kind.QUANTIZED)
 

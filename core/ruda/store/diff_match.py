@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ruda._freeing import LargeDict, LargeList
@@ -13,12 +13,16 @@ from ruda.store.adapt import (
     ModuleAdapter,
     adapter_named,
     adapter_names,
+    all_pieces_of,
     may_divide,
+    other_keys_of,
     pieces_of,
     with_last_segment,
 )
+from ruda.store.adapter import OtherKeys
 from ruda.store.index import TensorIndex
-from ruda.store.regrouping import Parts, Taken, find_parts
+from ruda.store.regroup import Piece
+from ruda.store.regrouping import Parts, Taken, find_parts, parts_among
 from ruda.store.remap import Collision, KeyRemapper
 from ruda.store.snapshot import TensorSnapshot, kind_of
 
@@ -162,34 +166,89 @@ def _match_otherwise(
     used.whole |= direct
     others = OtherNames(adapter)
     left: list[int] = []
-    idle: set[tuple[tuple[str, ...], str]] = set()
+    asked: dict[tuple[tuple[str, ...], str], tuple[str | None, bool]] = {}
     for at, place in enumerate(places):
         if place != NOWHERE:
             continue
         if not at % CHECK_EVERY:
             monitor.check()
-        known = params[at].containers, wanted[at].rpartition(".")[2]
-        if known in idle:
-            continue
-        if not others.knows(*known):
-            idle.add(known)
-            continue
-        name = others.key_of(params[at])
-        if name is None or name not in names or name in own or name in used.whole:
-            if others.divides(params[at].containers):
-                left.append(at)
-        else:
+        key = wanted[at]
+        end = key.rpartition(".")[2]
+        known = params[at].containers, end
+        told = asked.get(known)
+        if told is None:
+            told = asked[known] = others.name(*known), others.divides(known[0])
+        other, divides = told
+        name = None if other is None else key[: len(key) - len(end)] + other
+        if name is not None and name in names and name not in own and name not in used.whole:
             used.whole.add(name)
             places[at] = names[name]
+        elif divides:
+            left.append(at)
+    if not left:
+        return {}
+    found = _in_parts([params[at] for at in left], names, adapter, own, used, monitor)
     parts: dict[int, Parts] = {}
-    for count, at in enumerate(left):
+    for at, source in zip(left, found, strict=True):
+        if isinstance(source, str):
+            places[at] = names[source]
+        elif source is not None:
+            parts[at] = source
+    return parts
+
+
+def _in_parts(
+    params: Sequence[ParamSpec],
+    names: Mapping[str, int],
+    adapter: ModuleAdapter,
+    own: Collection[str],
+    used: Taken,
+    monitor: Monitor,
+) -> Iterator[str | Parts | None]:
+    """For every parameter the other name of its tensor, or the parts that it is made of.
+
+    The adapter is asked about all of them at once, as far as it can be.
+    """
+    renamed = other_keys_of(adapter, [param.key for param in params])
+    rest = [param for param, told in zip(params, renamed, strict=True) if told is None]
+    places = iter(all_pieces_of(adapter, [p.key for p in rest], [p.containers for p in rest]))
+    for count, (param, told) in enumerate(zip(params, renamed, strict=True)):
         if not count % CHECK_EVERY:
             monitor.check()
-        found = find_parts(adapter, params[at], names, own, used)
+        found: Parts | None
+        if told is None:
+            found = parts_among(next(places), param.key, names, own, used)
+        else:
+            name = _spelled(told, param.key, names, own, used)
+            if name is not None and told.blocks == 1:
+                used.whole.add(name)
+                yield name
+                continue
+            if name is None:  # what is tied is in none of these places
+                found = find_parts(adapter, param, names, own, used)
+            else:
+                found = (Piece(name, told.block, told.blocks, axis=told.axis),)
         if found is not None:
             used.take(found)
-            parts[at] = found
-    return parts
+        yield found
+
+
+def _spelled(
+    spelled: OtherKeys,
+    key: str,
+    names: Mapping[str, int],
+    own: Collection[str],
+    used: Taken,
+) -> str | None:
+    """The first of these names that the source has and nobody takes; as ``find_parts`` does."""
+    for texts in spelled.texts:
+        name = spelled.number.join(texts)
+        if name not in names or name in used.whole or (name in own and name != key):
+            continue
+        taken = used.blocks.get(name)
+        if not taken or (spelled.blocks != 1 and spelled.block not in taken):
+            return name
+    return None
 
 
 class OtherNames:
@@ -206,12 +265,12 @@ class OtherNames:
     def key_of(self, param: ParamSpec) -> str | None:
         """The key under which the adapter would also look for the parameter."""
         last = param.key.rpartition(".")[2]
-        name = self._name(param.containers, last)
+        name = self.name(param.containers, last)
         return None if name is None else param.key[: len(param.key) - len(last)] + name
 
     def knows(self, containers: tuple[str, ...], last: str) -> bool:
         """False if no key in these containers that ends so has another name."""
-        return self._name(containers, last) is not None or self.divides(containers)
+        return self.name(containers, last) is not None or self.divides(containers)
 
     def divides(self, containers: tuple[str, ...]) -> bool:
         """False if no parameter in them is a part of a tensor or made of several."""
@@ -229,7 +288,8 @@ class OtherNames:
                 found += [piece.key for piece in parts]
         return found
 
-    def _name(self, containers: tuple[str, ...], last: str) -> str | None:
+    def name(self, containers: tuple[str, ...], last: str) -> str | None:
+        """The other last segment of keys in these containers that end so."""
         known = containers, last
         if known not in self._names:
             name = self._adapter.alternative_name(last, kind_of(containers))

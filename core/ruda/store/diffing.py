@@ -19,7 +19,8 @@ from ruda.store.adapt import (
     adapter_names,
     has_rules,
     key_depth,
-    rule_of,
+    pieces_of,
+    rules_of,
 )
 from ruda.store.adapted import relabelled
 from ruda.store.deciding import (
@@ -160,7 +161,12 @@ class _Diff:
         param, names = self.params[at], self.matching.names
         if names.get(param.key) == self.matching.places[at]:
             return param.key
-        return alternative_key(self.adapter, param) or param.key
+        other = alternative_key(self.adapter, param)
+        if other is not None:
+            return other
+        whole = (parts[0].key for parts in pieces_of(self.adapter, param.key, param.containers))
+        place = self.matching.places[at]
+        return next((name for name in whole if names.get(name) == place), param.key)
 
     def _kinds(self, source: TensorIndex, monitor: Monitor) -> list[int]:
         """The kind of every row."""
@@ -189,9 +195,10 @@ class _Diff:
     ) -> list[int]:
         keys, params, skips = self.matching.keys, self.params, self.judge.skips
         adapter, parts = self.adapter, self.matching.parts
-        rules = partial(rule_of, adapter) if has_rules(adapter) else None
+        rules = partial(rules_of, adapter) if has_rules(adapter) else None
         heads = param_heads(params, key_depth(adapter) or 1, rules)
         single = self._single_params()
+        rule_of_part = self._rules_of_parts()
         memo: dict[object, int] = {}
         kinds: list[int] = []
         for at, (place, head) in enumerate(zip(self.matching.places, heads.numbers, strict=True)):
@@ -202,7 +209,7 @@ class _Diff:
                 renamed = keys[place] != params[at].key
                 code = (numbers[place] * heads.total + head) * 2 + renamed
             elif at in parts:
-                code = head, self._sort_of(parts[at], numbers)
+                code = head, self._sort_of(parts[at], numbers, rule_of_part)
             if skips:
                 code = code, self.judge.skip_cause(params[at].key, params[at].containers)
             kind = memo.get(code)
@@ -214,7 +221,15 @@ class _Diff:
             kinds.append(kind)
         return kinds
 
-    def _sort_of(self, parts: Parts, numbers: Sequence[int]) -> Hashable:
+    def _rules_of_parts(self) -> Mapping[str, Hashable]:
+        """The rules of the parts that are adapted under their own keys, by those."""
+        several = self.matching.parts.values()
+        keys = [piece.key for parts in several for piece in parts if piece.containers]
+        return dict(zip(keys, rules_of(self.adapter, keys), strict=True)) if keys else {}
+
+    def _sort_of(
+        self, parts: Parts, numbers: Sequence[int], rule_of_part: Mapping[str, Hashable]
+    ) -> Hashable:
         """What has a say in the row of a parameter that these make up, beside its own head."""
         names, adapter = self.matching.names, self.adapter
         depth = key_depth(adapter) or 1
@@ -223,7 +238,7 @@ class _Diff:
             found.append((numbers[names[piece.key]], piece.block, piece.blocks, piece.axis))
             if piece.containers:  # else it is adapted under the key of the parameter
                 end = tuple(piece.key.rsplit(".", depth)[-depth:])
-                found.append((piece.containers, end, rule_of(adapter, piece.key)))
+                found.append((piece.containers, end, rule_of_part[piece.key]))
         return tuple(found)
 
     def _alone_kinds(self, numbers: Sequence[int], monitor: Monitor) -> list[int]:
@@ -419,16 +434,22 @@ class _Diff:
                     given = gathered(parts, self.judge.sources, param.key, param.containers)
                     idle.show(given)
                 continue
-            if self._name_of(at) != param.key:
-                idle.show_other_name(param)
+            name = self._name_of(at)
+            if name != param.key:
+                idle.show_other_name(param, name)
             snapshot = self._snapshot(matching.places[at])
             idle.show(relabelled(snapshot, param.key, param.containers))
         return idle.notes()
 
+    def _is_all_wanted(self, parts: Parts) -> bool:
+        """True if the blocks of a tensor that is split in so many all have a target."""
+        first, *more = parts
+        return not more and first.blocks == len(self.matching.blocks.get(first.key, ()))
+
     def _idle_blocks(self) -> Iterable[str]:
         """Sentences about sources of which some blocks of rows have no target."""
         for at, parts in self.matching.parts.items():
-            if all(piece.blocks == 1 for piece in parts):
+            if all(piece.blocks == 1 for piece in parts) or self._is_all_wanted(parts):
                 continue
             row = self.made[at] if at in self.made else self.made.setdefault(at, self.row(at))
             if row.share > 1 and row.source is not None and row.status is not Status.ERROR:

@@ -57,11 +57,14 @@ class IdleAdapters:
             if any(all(piece.key in there for piece in parts) for parts in places):
                 self._left.discard(at)
 
-    def show_other_name(self, param: ParamSpec) -> None:
+    def show_other_name(self, param: ParamSpec, name: str) -> None:
         """A parameter whose source is found under another name."""
         last, kind = param.key.rpartition(".")[2], kind_of(param.containers)
         for at in tuple(self._left):
-            if self._members[at].alternative_name(last, kind) is not None:
+            member = self._members[at]
+            places = pieces_of(member, param.key, param.containers)
+            is_place = any(len(parts) == 1 and parts[0].key == name for parts in places)
+            if is_place or member.alternative_name(last, kind) is not None:
                 self._left.discard(at)
 
     def notes(self) -> Iterator[str]:

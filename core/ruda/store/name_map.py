@@ -8,7 +8,7 @@ adapter needs is compiled from the table, for both ways.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -88,6 +88,10 @@ class Rule:
         return (*above, f"Struct:{kind}" if kind else "")
 
 
+Hit = tuple[Sequence[Rule], str]
+"""Rules of one key, and the number that stands for ``*`` in their templates; empty for none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A rule, and the numbers of the layers in the key that it was found for."""
@@ -153,6 +157,24 @@ class NameMap:
         found = self._here.find(key)
         return found[0] if found else None
 
+    def find_all(self, keys: Iterable[str]) -> list[Hit | None]:
+        """``find`` for very many keys."""
+        return self._here.find_all(keys)
+
+    def find_all_elsewhere(
+        self, keys: Sequence[str], prefix: str | None = None
+    ) -> list[Hit | None]:
+        """``find_elsewhere`` for very many keys."""
+        inside, outside = self._elsewhere
+        found = outside.find_all(keys)
+        for before in self.prefixes if prefix is None else (prefix,):
+            cut = len(before)
+            left = [at for at, hit in enumerate(found) if not hit and keys[at].startswith(before)]
+            hits = inside.find_all([keys[at][cut:] for at in left])
+            for at, hit in zip(left, hits, strict=True):
+                found[at] = hit
+        return found
+
     def find_elsewhere(self, key: str, prefix: str | None = None) -> tuple[Found, ...]:
         """The rules for a key of the other library, in the order of its blocks.
 
@@ -178,14 +200,48 @@ class NameMap:
 
 
 class _Lookup:
-    """Templates by their text with all numbers folded: one dictionary access finds a key's."""
+    """Templates by their text with all numbers folded: one dictionary access finds a key's.
+
+    Those with one number, or none, also by what stands around it, for very many keys.
+    """
 
     def __init__(self, pairs: Iterator[tuple[str, Rule]]) -> None:
         self._by_fold: dict[str, list[tuple[re.Pattern[str], Rule]]] = {}
+        self._whole: dict[str, list[Rule]] = {}
+        self._around: dict[str, dict[str, list[Rule]]] = {}
+        """By what stands before the number, then by what stands behind it."""
         for template, rule in pairs:
             text = _LAYER.join(re.escape(part) for part in template.split("*"))
             fold = _DIGITS.sub("*", template)
             self._by_fold.setdefault(fold, []).append((re.compile(text), rule))
+            before, star, behind = template.partition("*")
+            if not star:
+                self._whole.setdefault(template, []).append(rule)
+                continue
+            assert re.fullmatch(r"(\.[^*]*)?", behind), template  # no table has others
+            self._around.setdefault(before, {}).setdefault(behind, []).append(rule)
+        for table in (self._whole, *self._around.values()):
+            for rules in table.values():
+                rules.sort(key=lambda rule: rule.row.block)
+
+    def find_all(self, keys: Iterable[str]) -> list[Hit | None]:
+        """For every key its rules in the order of their blocks, with the number; None for none."""
+        is_number, whole, around = _Numbers(), self._whole.get, tuple(self._around.items())
+        found: list[Hit | None] = []
+        for key in keys:
+            rules = whole(key)
+            hit: Hit | None = None if rules is None else (rules, "")
+            for before, behind in around if rules is None else ():
+                if key.startswith(before):
+                    start = len(before)
+                    stop = key.find(".", start)
+                    number, rest = (key[start:stop], key[stop:]) if stop > 0 else (key[start:], "")
+                    rules = behind.get(rest)
+                    if rules is not None and is_number[number]:
+                        hit = rules, number
+                        break
+            found.append(hit)
+        return found
 
     def find(self, key: str) -> tuple[Found, ...]:
         """Every rule whose template is this key, in the order of their blocks."""
@@ -194,7 +250,17 @@ class _Lookup:
             match = pattern.fullmatch(key)
             if match is not None:
                 found.append(Found(rule, match.groups()))
-        return tuple(sorted(found, key=lambda each: each.rule.row.block))
+        if len(found) > 1:
+            found.sort(key=lambda each: each.rule.row.block)
+        return tuple(found)
+
+
+class _Numbers(dict[str, bool]):
+    """Whether texts are numbers of a layer in their one spelling; each is looked at once."""
+
+    def __missing__(self, text: str) -> bool:
+        found = self[text] = re.fullmatch(_LAYER, text) is not None
+        return found
 
 
 def _compiled(rows: tuple[Row, ...]) -> Iterator[Rule]:

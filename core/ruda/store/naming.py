@@ -18,11 +18,12 @@ from ruda.store.adapted import transposed
 from ruda.store.adapter import (
     Chaining,
     ModuleAdapter,
+    OtherKeys,
     PyTorchToRuda,
     RudaToPyTorch,
     with_last_segment,
 )
-from ruda.store.name_map import NameMap, Rule
+from ruda.store.name_map import NameMap, Row, Rule
 from ruda.store.name_tables import NAME_MAPS, name_map
 from ruda.store.regroup import EACH, Piece
 from ruda.store.snapshot import TensorSnapshot, kind_of
@@ -55,6 +56,10 @@ class _Named(Chaining):
         """The row of the table for a key of Ruda's model; None for keys that are PyTorch's."""
         found = self.map.find(key)
         return None if found is None else found.rule.here
+
+    def rules_of(self, keys: Sequence[str]) -> list[Hashable]:
+        """``rule_of`` for very many keys."""
+        return [None if hit is None else hit[0][0].here for hit in self.map.find_all(keys)]
 
     def owners(self, key: str) -> tuple[str, ...] | None:
         """The kind of module that the table says, for keys of both sides."""
@@ -130,6 +135,25 @@ class NamesToRuda(_Named):
             places += [Piece(name, shared=True) for name in names]
         return tuple((place,) for place in places)
 
+    def other_keys(self, keys: Sequence[str]) -> list[OtherKeys | None]:
+        """The places of ``pieces`` for very many keys, but for those of what is tied."""
+        known: dict[str, tuple[tuple[tuple[str, ...], ...], Row, int]] = {}
+        found: list[OtherKeys | None] = []
+        for hit in self.map.find_all(keys):
+            if hit is None:
+                found.append(None)
+                continue
+            (rule, *_), number = hit
+            told = known.get(rule.here)
+            if told is None:
+                spelled = self._spellings(rule.elsewhere, rule.row.outside)
+                texts = tuple(tuple(each.split("*")) for each in spelled)
+                told = known[rule.here] = texts, rule.row, rule.axis
+            texts, row, axis = told
+            block, blocks = (int(number), EACH) if row.is_stacked else (row.block, row.blocks)
+            found.append(OtherKeys(texts, number, block, blocks, axis))
+        return found
+
     def _spellings(self, names: tuple[str, ...], outside: bool) -> Iterator[str]:
         prefixes = self.map.prefixes if self.prefix is None else (self.prefix,)
         for prefix in ("",) if outside else prefixes:
@@ -185,6 +209,26 @@ class RudaToNames(_Named):
             Piece(each.here, containers=each.rule.containers, axis=each.rule.axis) for each in found
         )
         return (parts,)
+
+    def pieces_of_all(
+        self, keys: Sequence[str], containers: Sequence[tuple[str, ...]]
+    ) -> Iterator[tuple[tuple[Piece, ...], ...]]:
+        """``pieces`` for very many keys."""
+        told: dict[str, tuple[list[str], tuple[str, ...], int]] = {}
+        hits = self.map.find_all_elsewhere(keys, self.prefix)
+        for key, kinds, hit in zip(keys, containers, hits, strict=True):
+            if hit is None or hit[0][0].row.is_stacked:
+                yield self.pieces(key, kinds)
+                continue
+            parts = []
+            rules, number = hit
+            for here in [rule.here for rule in rules]:
+                if here not in told:
+                    rule = next(rule for rule in rules if rule.here == here)
+                    told[here] = here.split("*"), rule.containers, rule.axis
+                texts, owners, axis = told[here]
+                parts.append(Piece(number.join(texts), containers=owners, axis=axis))
+            yield (tuple(parts),)
 
     def results(self, key: str, containers: tuple[str, ...]) -> tuple[Piece, ...]:
         """The tensor of the other library that a parameter of Ruda's goes into."""

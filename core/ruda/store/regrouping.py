@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ruda.errors import AdapterError
@@ -60,11 +60,24 @@ def find_parts(
     A tensor that has the key of a parameter of the target (``own``) is kept for that one, unless
     it is shared.
     """
-    for parts in pieces_of(adapter, param.key, param.containers):
+    return parts_among(
+        pieces_of(adapter, param.key, param.containers), param.key, sources, own, taken
+    )
+
+
+def parts_among(
+    places: Iterable[Parts],
+    key: str,
+    sources: Collection[str],
+    own: Collection[str],
+    taken: Taken,
+) -> Parts | None:
+    """``find_parts`` in places that are known already, for the parameter ``key``."""
+    for parts in places:
         if all(
             piece.key in sources
             and taken.is_free(piece)
-            and (piece.shared or piece.key == param.key or piece.key not in own)
+            and (piece.shared or piece.key == key or piece.key not in own)
             for piece in parts
         ):
             return parts
