@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ruda.errors import AdapterError
+from ruda.errors import AdapterError, ShapeError
 from ruda.store.moving import Around, counts_in, peak_of
 from ruda.store.snapshot import TOGETHER, Origin, TensorSnapshot, TensorSource, stream_of
 from ruda.tensor import CastCounts, DType, cast, transpose_copy
@@ -57,12 +57,17 @@ class CastSource:
         return values
 
     def stream(self, size: int) -> Iterator[memoryview]:
-        """The row-major bytes after the cast in pieces of about ``size``."""
+        """The row-major bytes after the cast in pieces of about ``size``.
+
+        Raises ShapeError behind the last piece of a source that gave more or fewer bytes than
+        its values have, so that none is left out in silence.
+        """
         widest = max(self.before.itemsize, self.after.itemsize)
         step = max(1, size // widest) * self.before.itemsize
-        rest = b""
+        rest, seen = b"", 0
         total: CastCounts | None = None
         for chunk in stream_of(self.source, step):
+            seen += len(chunk)
             data = np.frombuffer(rest + bytes(chunk) if rest else chunk, dtype=np.uint8)
             whole = data.size - data.size % self.before.itemsize
             rest = data[whole:].tobytes()
@@ -71,7 +76,13 @@ class CastSource:
                 values, counts = cast(part.view(self.before.carrier), self.before, self.after)
                 total = counts if total is None else total + counts
                 yield values.reshape(-1).view(np.uint8).data
+        self._require_all(seen)
         self.counts = total
+
+    def _require_all(self, seen: int) -> None:
+        """Raise ShapeError unless so many bytes are those of all values before the cast."""
+        if seen != self._nbytes:
+            raise ShapeError(f"the source gave {seen} bytes, expected {self._nbytes}")
 
 
 def _rebuilt(

@@ -32,13 +32,15 @@ class ClampedSource(CastSource):
         return values
 
     def stream(self, size: int) -> Iterator[memoryview]:
-        """The row-major bytes after the cast in pieces of about ``size``."""
-        total = CastCounts()
+        """As CastSource."""
+        total, seen = CastCounts(), 0
         step = max(1, size // max(self.before.itemsize, self.after.itemsize))
         for block in source_blocks(self.source, self.before.carrier, step):
             values, counts = self.clamped(block)
             total += counts
+            seen += block.nbytes
             yield values.reshape(-1).view(np.uint8).data
+        self._require_all(seen)
         self.counts = total
 
     def clamped(self, values: Array) -> tuple[Array, CastCounts]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ruda.errors import ShapeError
 from ruda.store.snapshot import TensorSnapshot, TensorSource, stream_of
 
 BLOCK_ELEMENTS = 1 << 20
@@ -21,7 +22,7 @@ def source_blocks(
     """Runs of exactly ``elements`` values (the last may be shorter), flat, in ``carrier``.
 
     Every run has memory of its own. Bytes at the end that make no whole value are an error of
-    the source: ValueError.
+    the source: ShapeError.
     """
     size = elements * carrier.itemsize
     held = bytearray()
@@ -33,6 +34,11 @@ def source_blocks(
         while len(held) >= size:
             yield np.frombuffer(bytes(memoryview(held)[:size]), carrier)
             del held[:size]
+    if len(held) % carrier.itemsize:
+        raise ShapeError(
+            f"the source ends with {len(held) % carrier.itemsize} bytes of a value of "
+            f"{carrier.itemsize}"
+        )
     if held:
         yield np.frombuffer(bytes(held), carrier)
 

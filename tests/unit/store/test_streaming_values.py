@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ruda.errors import DTypeError
+from ruda.errors import DTypeError, ShapeError
 from ruda.session import scan_tensor
 from ruda.store import TensorSnapshot, blocks, open_store, save
+from ruda.store.adapted import cast_to
+from ruda.store.decided import clamp_to
 from ruda.store.index import TensorIndex
 from ruda.tensor import DType, stats, stream_stats
 
@@ -47,6 +49,39 @@ def test_blocks_joined_are_the_values(dtype, cuts, count):
     )
     found = list(blocks(snapshot, 16))
     np.testing.assert_array_equal(np.concatenate([values[:0], *found]), values)
+
+
+@given(
+    st.sampled_from([DType.F16, DType.F64]),
+    st.lists(st.integers(0, 1 << 16), max_size=8),
+    st.integers(0, 100),
+    st.integers(1, 64),
+)
+def test_casts_of_torn_pieces_lose_no_value(to, cuts, count, size):
+    values = np.arange(count).astype("<f4")
+    source = Torn(values.tobytes(), tuple(cuts))
+    made = cast_to(TensorSnapshot("w", DType.F32, (count,), values.nbytes, source), to)
+    raw = b"".join(map(bytes, made.chunks(size)))
+    np.testing.assert_array_equal(np.frombuffer(raw, to.carrier), values.astype(to.numpy))
+
+
+@pytest.mark.parametrize("clamped", [False, True])
+@pytest.mark.parametrize("more", [-5, -4, -1, 1, 3, 4])
+def test_a_source_of_too_few_or_many_bytes_is_an_error_of_a_cast(more, clamped):
+    values = np.arange(10).astype("<f4")
+    raw = (values.tobytes() + bytes(8))[: values.nbytes + more]
+    snapshot = TensorSnapshot("w", DType.F32, (10,), values.nbytes, Torn(raw, (7, 19)))
+    made = clamp_to(snapshot, DType.F16) if clamped else cast_to(snapshot, DType.F16)
+    short = f"the source gave {40 + more} bytes, expected 40"
+    torn = f"the source ends with {more % 4} bytes of a value of 4"
+    with pytest.raises(ShapeError, match=torn if clamped and more % 4 else short):
+        list(made.chunks(8))
+
+
+def test_blocks_of_a_source_that_ends_within_a_value_are_an_error():
+    snapshot = TensorSnapshot("w", DType.F32, (3,), 12, Torn(bytes(11), (5,)))
+    with pytest.raises(ShapeError, match="the source ends with 3 bytes of a value of 4"):
+        list(blocks(snapshot, 2))
 
 
 TYPES = [
