@@ -43,13 +43,15 @@ def open_document(
     recipe: Recipe | None = None,
     target: TargetChoice | None = None,
     top_level_key: str | None = None,
+    dirty: bool = False,
     remember: bool = True,
     show: str = "weights",
     done: Callable[[Document], None] | None = None,
 ) -> None:
     """Open a file of weights in a job and bring it to the front; a refusal becomes a notice.
 
-    ``show`` names the workspace that comes to the front with it; ``done`` is given the document.
+    A ``dirty`` recipe or target was not saved when it was let go. ``show`` names the workspace that
+    comes to the front with it; ``done`` is given the document.
     """
     document_id = context.session.reserve()
     harmful: list[str] = []
@@ -75,6 +77,7 @@ def open_document(
         if index.unsafe:
             _tell_unknown(context, document)
         context.folder = path.parent
+            dirty=dirty,
         if remember:
             context.storage.remember(path)
         if done is not None:
@@ -126,6 +129,7 @@ def close_document(context: Context, document_id: int) -> None:
         text = tr("Its recipe or target was not saved.")
         context.notify(
             "info", tr("{name} was closed", name=document.name), text, (tr("Bring it back"), back)
+            dirty=True,
         )
 
 
@@ -315,6 +319,7 @@ def _reopen(context: Context, kept: Sequence[DocumentState], state: SessionState
             front = opened.id if each is wanted else front
             ids[next(at for at, one in enumerate(state.documents) if one is each)] = opened.id
         if state.comparison is not None:
+                dirty=each.dirty,
             context.session.compare(comparison_of_state(state.comparison, ids))
         if front is not None:
             context.session.activate(front)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QUrl
@@ -25,6 +26,7 @@ from ruda.session import (
     edit_only,
     edited_page,
     inspect_command,
+    open_part,
     plan_saving,
     save_plan_page,
     saved_page,
@@ -107,50 +109,50 @@ def save(
     *,
     done: Callable[[SavedPage], None] | None = None,
 ) -> None:
-    """Write the converted view in the write lane; the result and every refusal become notices."""
+    """Write the converted view in the write lane; the result and every refusal become notices.
+
+    The document may be edited or closed meanwhile: what is saved is what it was, and its file stays
+    open for the save. Closing a tab asks nothing therefore, since nothing is lost by it; quitting
+    asks, for that ends the save.
+    """
     left: list[Stamp] = []
+    source = _Source(context, document, options.path)
 
     def work(monitor: Monitor) -> SaveResult | MetadataEdit:
-        made = _carry_out(document, view, options, monitor)
+        made = _carry_out(document, view, options, monitor, source.release)
         left.extend(stamps_of((made.path, *getattr(made, "parts", ()))))
         return made
 
     def finished(result: SaveResult | MetadataEdit) -> None:
         context.writes.end(left)
+        source.end(but=document.id)
         page = saved_page(result) if isinstance(result, SaveResult) else edited_page(result)
-        place = result.path
-        if context.session.active is not None and document.id in _open_ids(context):
-            context.session.mark_saved(document.id)
-        text = page.cast_text if page.casts.numel else ""
-        kind = "warning" if page.casts.overflow or page.remarks else "done"
-        if page.worst or page.remarks:
-            text = "; ".join(filter(None, [text, *page.worst[:3], *page.remarks[:3]]))
+        if document.id in _open_ids(context):
+            context.session.mark_saved(document.id, document)
         again = is_same_file(options.path, document.path)
-        buttons = [
-            (tr("Open it"), lambda: operations.open_document(context, options.path)),
-            (tr("Show in folder"), lambda: show_folder(options.path)),
-            (tr("Copy command"), lambda: copy_save_command(context, document, options)),
-        ]
-        if not again:
-            compare = (tr("Diff with source"), lambda: diff_with_source(context, document, place))
-            buttons[1:1] = [compare]
-        context.notify(kind, page.title, text, *buttons)
+        place = None if again else result.path
+        _tell_saved(context, document, options, page, late=job.stop_asked, place=place)
         if done is not None:
             done(page)
-        if again and document.id in _open_ids(context):
-            _open_again(context, document)
+        if document.id in _open_ids(context):
+            if again:
+                _open_again(context, document)
+            elif source.is_released:
+                operations.reopen_document(context, document.id)
 
     def failed(failure: JobFailure) -> None:
         context.writes.end()
+        source.end()
         context.fail(tr("{name} was not saved", name=options.path.name), failure)
 
     def cancelled() -> None:
         context.writes.end()
+        source.end()
         text = tr("The file that was there before, if any, is untouched.")
         context.notify("info", tr("Saving {name} was stopped", name=options.path.name), text)
 
     context.writes.begin()
-    context.jobs.start(
+    job = context.jobs.start(
         tr("Saving {name}", name=options.path.name),
         work,
         owner=context,
@@ -161,20 +163,108 @@ def save(
     )
 
 
+def _tell_saved(
+    context: Context,
+    document: Document,
+    options: SaveOptions,
+    page: SavedPage,
+    *,
+    late: bool,
+    place: Path | None,
+) -> None:
+    """What a save did, and what can be done now; ``late`` after a stop that it did not hear.
+
+    ``place`` is what can be laid beside the source: not where the source itself was saved over.
+    """
+    text = page.cast_text if page.casts.numel else ""
+    kind = "warning" if page.casts.overflow or page.remarks else "done"
+    if page.worst or page.remarks:
+        text = "; ".join(filter(None, [text, *page.worst[:3], *page.remarks[:3]]))
+    if late:
+        told = tr("The stop came too late, the file is written whole.")
+        text = " ".join(filter(None, [told, text]))
+    buttons = [
+        (tr("Open it"), lambda: operations.open_document(context, options.path)),
+        (tr("Show in folder"), lambda: show_folder(options.path)),
+        (tr("Copy command"), lambda: copy_save_command(context, document, options)),
+    ]
+    if place is not None:
+        compare = (tr("Diff with source"), partial(diff_with_source, context, document, place))
+        buttons[1:1] = [compare]
+    context.notify(kind, page.title, text, *buttons)
+
+
+class _Source:
+    """The files that a save reads, kept open for it; those that it replaces, let go for it."""
+
+    def __init__(self, context: Context, document: Document, path: Path) -> None:
+        self._context = context
+        self._let_go = context.session.hold(document)
+        self._at_place = context.session.files_at(path)
+        self.is_released = False
+
+    def release(self) -> None:
+        """Close what the window has open of the file to be replaced: Windows asks for it.
+
+        Called in the thread of the save, when nothing has to be read any more.
+        """
+        self.is_released = True
+        for index in self._at_place:
+            index.close()
+        self._context.derived.forget()  # the file may be a target, too
+
+    def end(self, *, but: int | None = None) -> None:
+        """The save is over: open anew what was closed for it, unless it is the document ``but``."""
+        self._let_go()
+        if not self.is_released:
+            return
+        for document in self._context.session.documents:
+            is_closed = any(document.index is index for index in self._at_place)
+            if is_closed and document.id != but:
+                operations.reopen_document(self._context, document.id)
+
+
 def _carry_out(
-    document: Document, view: TensorIndex, options: SaveOptions, monitor: Monitor
+    document: Document,
+    view: TensorIndex,
+    options: SaveOptions,
+    monitor: Monitor,
+    release: Callable[[], None],
 ) -> SaveResult | MetadataEdit:
-    plain = document.target is None
-    edit = edit_only(document.index, document.recipe, options) if plain else None
-    if edit is not None:  # as the command does it, so that both write the same bytes
-        return edit
-    return write(plan_saving(view, options), verify=options.verify, monitor=monitor)
+    if document.target is None:  # as the command does it, so that both write the same bytes
+        found = document.index, document.recipe, options
+        edit = edit_only(*found, monitor=monitor, release=release)
+        if edit is not None:
+            return edit
+    plan = plan_saving(view, options)
+    return write(plan, verify=options.verify, monitor=monitor, release=release)
 
 
-def _open_again(context: Context, document: Document) -> None:
-    """Show a file that was saved over as it is now: its recipe has been carried out."""
-    context.session.close(document.id)
-    operations.open_document(context, document.path, target=document.target)
+def _open_again(context: Context, saved: Document) -> None:
+    """Show a file that was saved over as it is now: its recipe has been carried out.
+
+    What was edited meanwhile stays as edits of it, which is said: they were made on another file.
+    """
+
+    def work(monitor: Monitor) -> operations.Part:
+        return open_part(saved.path, monitor=monitor)
+
+    def done(found: operations.Part) -> None:
+        index, parts = found
+        if saved.id not in _open_ids(context):
+            index.close()
+            return
+        now = context.session.saved_over(saved, index, parts)
+        if now.recipe.is_identity:
+            return
+        text = tr("What was edited meanwhile stands as the recipe of the saved file, not saved.")
+        context.notify("info", tr("{name} was edited while it was saved", name=now.name), text)
+
+    def failed(failure: JobFailure) -> None:
+        context.fail(tr("{name} was not opened", name=saved.name), failure)
+
+    title = tr("Opening {name}", name=saved.name)
+    context.jobs.start(title, work, owner=context, done=done, failed=failed)
 
 
 def show_folder(path: Path) -> None:

@@ -58,6 +58,22 @@ def test_a_session_comes_back(
     assert document.target is not None
     assert document.target.name == "digits"
     assert second.notices.notices == ()
+    assert second.context.session.dirty == (document,)
+    second.book.run("file.close")
+    assert second.notices.notices[-1].buttons[0][0] == "Bring it back"
+    let_go(second)
+
+
+def test_what_was_saved_comes_back_saved(
+    qapp: QApplication, window: MainWindow, storage: Storage, make_file: Callable[..., Path]
+) -> None:
+    edit(window, make_file(SHAPES))
+    for document in window.context.session.documents:
+        window.context.session.mark_saved(document.id)
+    window.close()
+    second = again(qapp, storage)
+    assert len(second.context.session.documents) == 1
+    assert second.context.session.dirty == ()
     let_go(second)
 
 

@@ -5,16 +5,17 @@ Both are frozen. An edit makes a new Document; undo is the one before.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ruda.errors import SettingError
 
 if TYPE_CHECKING:
     from ruda.store import Recipe, TensorIndex
 
+T = TypeVar("T")
 HISTORY_LIMIT = 200
 """Edits that a history remembers; older ones can no longer be undone."""
 
@@ -103,9 +104,12 @@ class History:
     saved: int | None = 0
 
     @classmethod
-    def begin(cls, document: Document, title: str = "Open") -> History:
-        """History of a document that was just opened; nothing to undo, nothing to save."""
-        return cls((HistoryStep(title, document),))
+    def begin(cls, document: Document, title: str = "Open", *, dirty: bool = False) -> History:
+        """History of a document that was just opened; nothing to undo.
+
+        Nothing to save either, unless it is ``dirty``: brought back as it was, which was not saved.
+        """
+        return cls((HistoryStep(title, document),), saved=None if dirty else 0)
 
     @property
     def document(self) -> Document:
@@ -151,6 +155,71 @@ class History:
             raise SettingError(f"step {position} is outside a history of {len(self.steps)}")
         return replace(self, position=position)
 
-    def mark_saved(self) -> History:
-        """The document as it stands is the saved one."""
-        return replace(self, saved=self.position)
+    def mark_saved(self, document: Document | None = None) -> History:
+        """The document as it stands is the saved one, or that step of it which ``document`` was.
+
+        A save takes its time: what was edited meanwhile is not saved. Where that step is
+        remembered no more, no step is.
+        """
+        place = self.position if document is None else self._place_of(document)
+        return replace(self, saved=place)
+
+    def saved_over(self, saved: Document, fresh: Document) -> History:
+        """After a save of ``saved`` into its own file, which is opened anew as ``fresh``.
+
+        What that save did is in the file and no step any more. Edits that were made meanwhile stay
+        edits, of the file as it is now, as far as they go beyond what was saved.
+        """
+        place = self._place_of(saved)
+        later = (self.steps[self.position],) if place is None else self.steps[place + 1 :]
+        steps = [HistoryStep(self.steps[0].title, replace(fresh, target=saved.target))]
+        for step in later:
+            recipe, target = step.document.recipe, step.document.target
+            left = _beyond(recipe, saved.recipe)
+            steps.append(HistoryStep(step.title, replace(fresh, recipe=left, target=target)))
+        position = 1 if place is None else max(0, self.position - place)
+        return History(tuple(steps), position)
+
+    def _place_of(self, document: Document) -> int | None:
+        """The last step up to now, or else after it, that has what was edited in this document.
+
+        Its index may be another one: the file may have been opened anew.
+        """
+        places: Iterable[int] = (
+            *range(self.position, -1, -1),
+            *range(self.position + 1, len(self.steps)),
+        )
+        for place in places:
+            found = self.steps[place].document
+            is_same = found.recipe is document.recipe and found.target == document.target
+            if is_same and found.top_level_key == document.top_level_key:
+                return place
+        return None
+
+
+def _beyond(recipe: Recipe, done: Recipe) -> Recipe:
+    """What a recipe does that is not done yet, after another one that it was edited from.
+
+    A kind of step that was changed, rather than added to, stays whole: what was done cannot be
+    told from it, and dropping it would lose an edit.
+    """
+    from ruda.store import KeyRemapper, PathFilter
+
+    remap = recipe.remap
+    rules = _added(remap.rules, done.remap.rules)
+    if replace(remap, rules=()) == replace(done.remap, rules=()):
+        remap = KeyRemapper()
+    return replace(
+        recipe,
+        select=PathFilter() if recipe.select == done.select else recipe.select,
+        remap=replace(remap, rules=rules),
+        adapt=_added(recipe.adapt, done.adapt),
+        cast=None if recipe.cast == done.cast else recipe.cast,
+        decide=tuple(each for each in recipe.decide if each not in done.decide),
+        policy=() if recipe.policy == done.policy else recipe.policy,
+        merge=_added(recipe.merge, done.merge),
+    )
+
+
+def _added(now: tuple[T, ...], done: tuple[T, ...]) -> tuple[T, ...]:
+    return now[len(done) :] if now[: len(done)] == done else now

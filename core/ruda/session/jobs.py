@@ -131,6 +131,11 @@ class Job(Generic[R]):
         return self._state
 
     @property
+    def stop_asked(self) -> bool:
+        """True once the job was asked to stop, whether or not it heard of it in time."""
+        return self._stop.is_set()
+
+    @property
     def progress(self) -> Progress | None:
         """The last report of the work, also where listeners were spared it."""
         return self._progress
@@ -190,7 +195,10 @@ class Job(Generic[R]):
             raise Cancelled(self.title)
 
     def cancel(self) -> None:
-        """Ask the work to stop; one that has not begun ends at once. Harmless when it is over."""
+        """Ask the work to stop; one that has not begun ends at once. Harmless when it is over.
+
+        Work of the write lane that ends before it hears of the stop is done, not cancelled.
+        """
         with self._lock:
             if self._state.is_final or self._stop.is_set():
                 return
@@ -218,8 +226,9 @@ class Job(Generic[R]):
 
     def _finish(self, result: R) -> None:
         with self._lock:
-            if self._stop.is_set():
-                # A result that comes after the stop was asked for is not wanted any more.
+            if self._stop.is_set() and self.lane == "read":
+                # A result that comes after the stop was asked for is not wanted any more. What
+                # was written is there all the same, so a writer that ended is told as done.
                 self._end(JobState.CANCELLED, Cancelled(self.title))
                 return
             self._state = JobState.DONE
@@ -229,8 +238,9 @@ class Job(Generic[R]):
     def _fail(self, error: BaseException) -> None:
         with self._lock:
             self._error = failure_of(self.title, error)
-            # What breaks while it is being stopped is part of the stop; its report is kept.
-            stopped = self._stop.is_set()
+            # What breaks while it is being stopped is part of the stop; its report is kept. Of a
+            # writer it may say how it left the file, which a person has to know.
+            stopped = self._stop.is_set() and self.lane == "read"
             self._end(JobState.CANCELLED if stopped else JobState.FAILED, error)
 
     def _mark(self, now: float, progress: Progress) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ruda.progress import SILENT, Monitor
 
 if TYPE_CHECKING:
     from ruda.store import Aliases, MetadataEdit, Recipe, SavePlan, TensorIndex
@@ -52,10 +55,19 @@ def plan_saving(index: TensorIndex, options: SaveOptions) -> SavePlan:
     )
 
 
-def edit_only(index: TensorIndex, recipe: Recipe, options: SaveOptions) -> MetadataEdit | None:
+def edit_only(
+    index: TensorIndex,
+    recipe: Recipe,
+    options: SaveOptions,
+    *,
+    monitor: Monitor = SILENT,
+    release: Callable[[], None] | None = None,
+) -> MetadataEdit | None:
     """Do a save that changes metadata only in the file itself; None for any other save.
 
-    That is one of a safetensors file over itself, with no step of a recipe. Raises SaveError.
+    That is one of a safetensors file over itself, with no step of a recipe. ``release`` lets go of
+    the file where the system asks for that. Raises SaveError, and Cancelled where it has to be
+    copied.
     """
     from ruda.store import Recipe, edit_metadata, is_same_file
 
@@ -67,7 +79,8 @@ def edit_only(index: TensorIndex, recipe: Recipe, options: SaveOptions) -> Metad
         return None
     if not is_same_file(index.path, options.path):
         return None
-    return edit_metadata(options.path, changes, may_copy=not options.verify)
+    may_copy = not options.verify
+    return edit_metadata(options.path, changes, may_copy=may_copy, monitor=monitor, release=release)
 
 
 def can_write(name: str) -> bool:

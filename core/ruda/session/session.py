@@ -58,6 +58,9 @@ class Session:
         self._batch = BatchChoice()
         self._comparison = Comparison()
         self._subscribers: tuple[tuple[Changes, Subscriber], ...] = ()
+        self._held: list[TensorIndex] = []
+        self._leaving: list[TensorIndex] = []
+        """Files that no document has any more, to be closed when the work that holds them ends."""
 
     @property
     def documents(self) -> tuple[Document, ...]:
@@ -117,11 +120,13 @@ class Session:
         target: TargetChoice | None = None,
         top_level_key: str | None = None,
         parts: tuple[str, ...] = (),
+        dirty: bool = False,
     ) -> Document:
         """Take in an opened index and bring it to the front.
 
-        With a ``document_id`` that was reserved, the document stands where it was asked for, and
-        does not come before one in front that was asked for later.
+        A ``dirty`` one comes back with a recipe or target that was not saved. With a
+        ``document_id`` that was reserved, the document stands where it was asked for, and does not
+        come before one in front that was asked for later.
         """
         from ruda.store import Recipe
 
@@ -134,14 +139,17 @@ class Session:
             top_level_key=top_level_key,
             parts=parts,
         )
-        opened = {**self._histories, document.id: History.begin(document)}
+        opened = {**self._histories, document.id: History.begin(document, dirty=dirty)}
         self._histories = dict(sorted(opened.items()))
         self._active = max(document.id, self._active or 0)
         self._tell(Changes.DOCUMENTS | Changes.ACTIVE | Changes.RECIPE | Changes.TARGET)
         return document
 
     def close(self, document_id: int) -> None:
-        """Let a document go and release its file; its neighbour comes to the front."""
+        """Let a document go and release its file; its neighbour comes to the front.
+
+        A file that is held (``hold``) is released when the work that reads it ends.
+        """
         history = self.history(document_id)
         ids = list(self._histories)
         place = ids.index(document_id)
@@ -154,13 +162,50 @@ class Session:
             rest = [*ids[place + 1 :], *reversed(ids[:place])]
             self._active = rest[0] if rest else None
             changes |= Changes.ACTIVE | Changes.RECIPE | Changes.TARGET
-        _release(history, None)
+        self._release(history, None)
         self._tell(changes)
 
     def close_files(self) -> None:
-        """Release the files of every document, at the end of the session."""
+        """Release the files of every document, at the end of the session; held ones, too."""
+        self._held.clear()
         for history in self._histories.values():
-            _release(history, None)
+            self._release(history, None)
+        for index in self._leaving:
+            index.close()
+        self._leaving.clear()
+
+    def hold(self, document: Document) -> Callable[[], None]:
+        """Keep the file of a document open for work that reads it; returns what ends that.
+
+        The document may be closed or opened anew meanwhile: its file goes when the work is over.
+        """
+        index = document.index
+        self._held.append(index)
+        waiting = [index]
+
+        def end() -> None:
+            if waiting:
+                _take_out(self._held, waiting.pop())
+                if any(each is index for each in self._leaving) and not self._is_held(index):
+                    _take_out(self._leaving, index)
+                    index.close()
+
+        return end
+
+    def files_at(self, path: Path) -> tuple[TensorIndex, ...]:
+        """Every index that the session has open of a file: what stands in the way of replacing it.
+
+        That is also one of a step that can be undone, and of a document that is closed but held.
+        """
+        from ruda.store import is_same_file
+
+        steps = [step.document.index for h in self._histories.values() for step in h.steps]
+        found = {id(index): index for index in (*steps, *self._leaving)}
+        return tuple(
+            index
+            for index in found.values()
+            if any(is_same_file(each, path) for each in (index.path, *index.shards))
+        )
 
     def activate(self, document_id: int) -> None:
         """Bring a document to the front."""
@@ -211,8 +256,26 @@ class Session:
         )
         after = replace(before, steps=steps)
         self._histories[document_id] = after
-        _release(before, after)
+        self._release(before, after)
         self._tell(Changes.PART | Changes.SAVED)
+        return after.document
+
+    def saved_over(
+        self, saved: Document, index: TensorIndex, parts: tuple[str, ...] = ()
+    ) -> Document:
+        """Take in a document's file after ``saved`` was saved over it, opened anew as ``index``.
+
+        Its recipe is carried out; edits that were made since stay, as ``History.saved_over``. The
+        session closes ``index``.
+        """
+        from ruda.store import Recipe
+
+        before = self.history(saved.id)
+        fresh = replace(saved, index=index, recipe=Recipe(), top_level_key=None, parts=parts)
+        after = before.saved_over(saved, fresh)
+        self._histories[saved.id] = after
+        self._release(before, after)
+        self._tell(Changes.PART | Changes.RECIPE | Changes.TARGET | Changes.SAVED)
         return after.document
 
     def undo(self, document_id: int) -> Document:
@@ -227,9 +290,9 @@ class Session:
         """Bring a document to a state of its history. Raises SettingError outside of it."""
         return self._move(document_id, self.history(document_id).go(position))
 
-    def mark_saved(self, document_id: int) -> None:
-        """Note that the document as it stands is saved."""
-        self._histories[document_id] = self.history(document_id).mark_saved()
+    def mark_saved(self, document_id: int, saved: Document | None = None) -> None:
+        """Note that the document as it stands is saved, or as it was when it was ``saved``."""
+        self._histories[document_id] = self.history(document_id).mark_saved(saved)
         self._tell(Changes.SAVED)
 
     def set_dataset(self, opened: OpenDataset | None) -> None:
@@ -265,7 +328,7 @@ class Session:
     def _push(self, title: str, document: Document, changes: Changes) -> Document:
         before = self.history(document.id)
         self._histories[document.id] = before.push(title, document)
-        _release(before, self._histories[document.id])
+        self._release(before, self._histories[document.id])
         self._tell(changes | Changes.SAVED)
         return document
 
@@ -283,15 +346,28 @@ class Session:
             self._tell(changes | Changes.SAVED)
         return after
 
+    def _release(self, before: History, after: History | None) -> None:
+        """Close the files that only ``before`` has: of steps that can no longer be come back to."""
+        kept = set() if after is None else {id(step.document.index) for step in after.steps}
+        for index in {id(s.document.index): s.document.index for s in before.steps}.values():
+            if id(index) in kept:
+                continue
+            if self._is_held(index):
+                self._leaving.append(index)
+            else:
+                index.close()
+
+    def _is_held(self, index: TensorIndex) -> bool:
+        return any(each is index for each in self._held)
+
     def _tell(self, changes: Changes) -> None:
         for wanted, listener in self._subscribers:
             if wanted & changes:
                 listener(changes)
 
 
-def _release(before: History, after: History | None) -> None:
-    """Close the files that only ``before`` holds: of a step that can no longer be come back to."""
-    held = set() if after is None else {id(step.document.index) for step in after.steps}
-    for index in {id(s.document.index): s.document.index for s in before.steps}.values():
-        if id(index) not in held:
-            index.close()
+def _take_out(indexes: list[TensorIndex], index: TensorIndex) -> None:
+    """Take one mention of an index out of a list: by identity, for it compares its tensors."""
+    place = next((at for at, each in enumerate(indexes) if each is index), None)
+    if place is not None:
+        del indexes[place]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,13 +51,15 @@ def edit_metadata(
     *,
     may_copy: bool = True,
     monitor: Monitor = SILENT,
+    release: Callable[[], None] | None = None,
 ) -> MetadataEdit | None:
     """Set entries of a safetensors file's metadata, or remove those whose new value is None.
 
     The file is the old or the new one whenever the work ends. A hard link is copied, so that its
-    other names keep the old file. Returns None, and changes nothing,
-    where it would have to be copied and ``may_copy`` is False. Raises FormatError for a file that
-    is none of safetensors or is damaged, SaveError for one that cannot be written.
+    other names keep the old file. Returns None, and changes nothing, where it would have to be
+    copied and ``may_copy`` is False. ``release`` is called when the system refuses to replace a
+    file that is in use, before the next attempt. Raises FormatError for a file that is none of
+    safetensors or is damaged, SaveError for one that cannot be written, and Cancelled.
     """
     path = Path(path)
     target = Path(os.path.realpath(path))
@@ -84,7 +86,13 @@ def edit_metadata(
                 return MetadataEdit(path, after, end - start, in_place=True)
         if not may_copy:
             return None
-        written = _copy(file, target, len(old), _with_room(old, after), monitor)
+
+        def let_go() -> None:
+            file.close()
+            if release is not None:
+                release()
+
+        written = _copy(file, target, len(old), _with_room(old, after), monitor, let_go)
     return MetadataEdit(path, after, written, in_place=False)
 
 
@@ -193,7 +201,14 @@ def _write_in_place(target: Path, offset: int, piece: bytes, before: bytes) -> N
         ) from error
 
 
-def _copy(file: ByteFile, target: Path, length: int, header: bytes, monitor: Monitor) -> int:
+def _copy(
+    file: ByteFile,
+    target: Path,
+    length: int,
+    header: bytes,
+    monitor: Monitor,
+    release: Callable[[], None],
+) -> int:
     """The file with another header, in its place; bytes written."""
     data = 8 + length
     total = 8 + len(header) + file.size - data
@@ -213,5 +228,5 @@ def _copy(file: ByteFile, target: Path, length: int, header: bytes, monitor: Mon
                 stage="write",
                 path=target,
             ) from error
-        sibling.rename_over(release=file.close)
+        sibling.rename_over(release=release, replace=os.replace)
     return total

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from ruda.errors import SettingError
 from ruda.session import Document, History, TargetChoice
 from ruda.session.document import HISTORY_LIMIT
-from ruda.store import Recipe, TensorIndex
+from ruda.store import CastPolicy, PathFilter, Recipe, TensorIndex
+from ruda.tensor import DType
 
 
 def document(number=1):
@@ -49,6 +50,70 @@ def test_the_saved_mark_follows_the_position():
     assert not saved.is_dirty
     assert saved.undo().is_dirty
     assert not saved.undo().redo().is_dirty
+
+
+def test_a_document_that_comes_back_unsaved_is_not_saved():
+    history = History.begin(document(), dirty=True)
+    assert (history.is_dirty, history.undo_title) == (True, None)
+    assert not history.mark_saved().is_dirty
+
+
+def test_what_was_saved_is_what_it_was_when_the_save_began():
+    history = edited(2)
+    begun = history.document
+    assert not history.mark_saved(begun).is_dirty
+    later = history.push("meanwhile", document(9))
+    assert later.mark_saved(begun).is_dirty
+    assert not later.mark_saved(begun).undo().is_dirty
+    back = later.undo().undo().mark_saved(begun)
+    assert (back.is_dirty, back.redo().is_dirty) == (True, False)
+    assert history.undo().push("other", document(9)).mark_saved(begun).saved is None
+
+
+STEPS = [
+    pytest.param(lambda r: r.with_rule("b", "c"), Recipe().with_rule("b", "c"), id="a rule"),
+    pytest.param(lambda r: r.with_cast(None), Recipe(), id="no cast"),
+    pytest.param(
+        lambda r: r.with_cast(CastPolicy.every(DType.BF16)),
+        Recipe(cast=CastPolicy.every(DType.BF16)),
+        id="another cast",
+    ),
+    pytest.param(lambda r: r.with_skip("x"), Recipe().with_skip("x"), id="a decision"),
+    pytest.param(
+        lambda r: r.with_rules(r.remap.rules[1:]), Recipe().with_rule("m", "n"), id="a rule less"
+    ),
+    pytest.param(
+        lambda r: r.with_select(PathFilter.of("^x")),
+        Recipe(select=PathFilter.of("^x")),
+        id="a filter",
+    ),
+]
+
+
+@pytest.mark.parametrize(("edit", "left"), STEPS)
+def test_what_a_save_over_the_file_did_is_no_step_any_more(edit, left):
+    source, fresh = document(), document()
+    recipe = Recipe(cast=CastPolicy.every(DType.F16)).with_rule("a", "b").with_rule("m", "n")
+    recipe = recipe.with_adapt("pytorch-to-ruda").with_skip("y")
+    history = History.begin(source).push("all", source.with_recipe(recipe))
+    saved = history.document
+    target = TargetChoice.of("digits")
+    history = history.push("edit", saved.with_recipe(edit(recipe)))
+    history = history.push("target", history.document.with_target(target))
+    after = history.saved_over(saved, fresh)
+    assert [step.title for step in after.steps] == ["Open", "edit", "target"]
+    assert after.is_dirty
+    assert all(step.document.index is fresh.index for step in after.steps)
+    assert after.document.recipe == left
+    assert after.document.target == target
+    assert after.undo().undo().document.recipe.is_identity
+    assert not after.undo().undo().is_dirty
+
+
+def test_what_was_undone_while_it_was_saved_is_in_the_file():
+    history = edited(2)
+    after = history.undo().saved_over(history.document, document())
+    assert (len(after.steps), after.is_dirty) == (1, False)
 
 
 def test_a_saved_state_that_an_edit_replaced_is_gone():

@@ -1,4 +1,5 @@
 import threading
+from concurrent.futures import wait
 
 import pytest
 
@@ -111,39 +112,55 @@ def test_a_stop_is_heard_at_the_next_check(jobs, heard):
     assert not heard[-1].stopping
 
 
-def test_a_result_after_the_stop_counts_as_cancelled(jobs):
+def stopped_late(jobs, lane, end):
+    """A job that is asked to stop while it works, and ends without having heard of it."""
     begun, go_on = threading.Event(), threading.Event()
 
     def work(monitor):
         begun.set()
         go_on.wait(5)
-        return "late"
+        return end()
 
-    job = jobs.start("Late", work)
+    job = jobs.start("Late", work, lane)
     begun.wait(5)
+    assert not job.stop_asked
     job.cancel()
     go_on.set()
+    wait([job.future], 5)
+    assert job.stop_asked
+    return job
+
+
+def broken():
+    raise ShapeError("the file was closed")
+
+
+def test_what_is_read_after_the_stop_counts_as_cancelled(jobs):
+    job = stopped_late(jobs, "read", lambda: "late")
     with pytest.raises(Cancelled, match="Late"):
         job.result(5)
     assert job.state is JobState.CANCELLED
 
 
+def test_what_is_written_after_the_stop_is_written(jobs, heard):
+    job = stopped_late(jobs, "write", lambda: "late")
+    assert (job.result(5), job.state) == ("late", JobState.DONE)
+    assert not heard[-1].stopping
+
+
 def test_a_failure_during_the_stop_is_a_stop_with_a_report(jobs):
-    begun, go_on = threading.Event(), threading.Event()
-
-    def work(monitor):
-        begun.set()
-        go_on.wait(5)
-        raise ShapeError("the file was closed")
-
-    job = jobs.start("Stats", work)
-    begun.wait(5)
-    job.cancel()
-    go_on.set()
+    job = stopped_late(jobs, "read", broken)
     with pytest.raises(ShapeError, match="closed"):
         job.result(5)
     assert job.state is JobState.CANCELLED
     assert job.error is not None
+
+
+def test_a_writer_that_fails_during_the_stop_has_failed(jobs):
+    """Its sentence may say how it left the file."""
+    job = stopped_late(jobs, "write", broken)
+    assert job.state is JobState.FAILED
+    assert job.error.sentence == "the file was closed"
 
 
 def test_a_waiting_job_is_cancelled_at_once_and_never_runs(jobs):

@@ -3,9 +3,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ruda.progress import Cancelled
 from ruda.session import (
     SaveOptions,
     can_write,
+    edit_only,
     metadata_lines,
     plan_saving,
     save_plan_page,
@@ -112,6 +114,23 @@ def test_metadata_says_what_becomes_of_every_entry():
     lines = metadata_lines(source, written, frozenset({"removed"}))
     assert {line.key: line.state for line in lines} == {key: key for key in (*source, "added")}
     assert [line.is_own for line in lines] == [True] * 4 + [False]
+
+
+class Stopped:
+    def check(self):
+        raise Cancelled("stopped")
+
+    def report(self, progress):
+        pass
+
+
+def test_metadata_that_needs_a_copy_can_be_stopped(pytorch_file):
+    options = SaveOptions(pytorch_file, metadata=(("note", "x" * 2000),), overwrite=True)
+    before = pytorch_file.read_bytes()
+    with open_store(pytorch_file) as index, pytest.raises(Cancelled):
+        edit_only(index, Recipe(), options, monitor=Stopped())
+    assert pytorch_file.read_bytes() == before
+    assert len(list(pytorch_file.parent.iterdir())) == 1
 
 
 def test_a_line_names_what_is_behind_it_and_nothing_else(tmp_path):

@@ -8,10 +8,13 @@ from ruda.session import Changes, OpenDataset, TargetChoice
 from ruda.store import Recipe, TensorIndex
 
 
-def opened(session, name="a.bpk", closed=None, document_id=None):
+def index_of(name="a.bpk", closed=None, path=None):
     closers = () if closed is None else (lambda: closed.append(name),)
-    index = TensorIndex.of([], format="rudapack", closers=closers)
-    return session.open(Path(name), index, document_id=document_id)
+    return TensorIndex.of([], format="rudapack", closers=closers, path=path)
+
+
+def opened(session, name="a.bpk", closed=None, document_id=None, **more):
+    return session.open(Path(name), index_of(name, closed), document_id=document_id, **more)
 
 
 @pytest.fixture
@@ -108,6 +111,84 @@ def test_saving_marks_clean(session, heard):
     session.mark_saved(document.id)
     assert session.dirty == ()
     assert heard == [Changes.SAVED]
+
+
+def test_a_document_can_come_back_unsaved(session):
+    document = opened(session, dirty=True)
+    assert session.dirty == (document,)
+    assert session.history(document.id).undo_title is None
+
+
+def test_what_is_edited_during_a_save_is_not_saved(session):
+    document = opened(session)
+    begun = session.edit(document.id, "One", Recipe().with_rule("a", "b"))
+    session.edit(document.id, "Two", begun.recipe.with_rule("c", "d"))
+    session.mark_saved(document.id, begun)
+    assert [each.id for each in session.dirty] == [document.id]
+    session.undo(document.id)
+    assert session.dirty == ()
+
+
+@pytest.mark.parametrize("way", ["close", "reopen", "end"])
+def test_a_file_that_work_reads_is_released_when_the_work_is_over(session, way):
+    closed: list[str] = []
+    document = opened(session, "held", closed)
+    ends = [session.hold(document), session.hold(document)]
+    if way == "reopen":
+        session.reopen(document.id, index_of("new", closed))
+    else:
+        session.close(document.id)
+    assert closed == []
+    if way == "end":
+        session.close_files()
+        assert closed == ["held"], "nobody may hold up the end"
+    ends[0]()
+    ends[0]()
+    assert closed == (["held"] if way == "end" else [])
+    ends[1]()
+    assert closed == ["held"]
+
+
+def test_a_file_that_was_held_stays_with_its_document(session):
+    closed: list[str] = []
+    document = opened(session, "held", closed)
+    session.hold(document)()
+    assert closed == []
+    session.close(document.id)
+    assert closed == ["held"]
+
+
+def test_all_that_is_open_of_a_file_is_found(session, tmp_path):
+    path, other = tmp_path / "a.bpk", tmp_path / "b.bpk"
+    for each in (path, other):
+        each.write_bytes(b"x")
+    whole, part, twice, far = (index_of(path=p) for p in (path, path, path, other))
+    first = session.open(path, whole)
+    session.take_part(first.id, part, "model")
+    second = session.open(path, twice)
+    session.open(other, far)
+    assert [id(i) for i in session.files_at(path)] == [id(i) for i in (whole, part, twice)]
+    end = session.hold(second)
+    session.close(second.id)
+    assert any(index is twice for index in session.files_at(path))
+    end()
+    assert all(index is not twice for index in session.files_at(path))
+    assert session.files_at(tmp_path / "none") == ()
+
+
+def test_a_file_that_was_saved_over_is_taken_in_as_it_is_now(session, heard):
+    closed: list[str] = []
+    document = opened(session, "old", closed)
+    saved = session.edit(document.id, "One", Recipe().with_rule("a", "b"))
+    session.edit(document.id, "Two", saved.recipe.with_rule("c", "d"))
+    heard.clear()
+    now = session.saved_over(saved, index_of("new", closed), ("part",))
+    assert (now.id, now.recipe, now.parts) == (saved.id, Recipe().with_rule("c", "d"), ("part",))
+    assert closed == ["old"]
+    assert session.dirty == (now,)
+    assert session.undo(document.id).recipe.is_identity
+    assert session.dirty == ()
+    assert heard[0] & Changes.PART
 
 
 def test_activating_twice_tells_once(session, heard):

@@ -189,6 +189,18 @@ def test_metadata_is_edited(tmp_path, windows):
     assert os.listdir(tmp_path) == ["m.safetensors"]
 
 
+@linux
+def test_metadata_is_edited_in_a_file_that_we_let_go(tmp_path, windows):
+    path = tmp_path / "m.safetensors"
+    save(index_of(1), path)
+    with open_store(path) as index:
+        assert edit_metadata(path, {"k": "a" * 600}, release=index.close).metadata == {
+            "k": "a" * 600
+        }
+    assert set(windows.refused) == {"m.safetensors"}
+    assert values(path) == [1.0, 2.0]
+
+
 # --- what was left behind ------------------------------------------------------------------------
 
 
