@@ -73,11 +73,11 @@ def open_document(
             target=target,
             top_level_key=top_level_key,
             parts=parts,
+            dirty=dirty,
         )
         if index.unsafe:
             _tell_unknown(context, document)
         context.folder = path.parent
-            dirty=dirty,
         if remember:
             context.storage.remember(path)
         if done is not None:
@@ -125,11 +125,11 @@ def close_document(context: Context, document_id: int) -> None:
             recipe=document.recipe,
             target=document.target,
             top_level_key=document.top_level_key,
+            dirty=True,
         )
         text = tr("Its recipe or target was not saved.")
         context.notify(
             "info", tr("{name} was closed", name=document.name), text, (tr("Bring it back"), back)
-            dirty=True,
         )
 
 
@@ -315,11 +315,11 @@ def _reopen(context: Context, kept: Sequence[DocumentState], state: SessionState
                 target=target_of_state(each),
                 top_level_key=each.top_level_key,
                 parts=parts,
+                dirty=each.dirty,
             )
             front = opened.id if each is wanted else front
             ids[next(at for at, one in enumerate(state.documents) if one is each)] = opened.id
         if state.comparison is not None:
-                dirty=each.dirty,
             context.session.compare(comparison_of_state(state.comparison, ids))
         if front is not None:
             context.session.activate(front)
