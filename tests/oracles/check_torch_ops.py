@@ -33,12 +33,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 import torch  # noqa: E402
 from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402
 from torch_ops.layers import LAYERS  # noqa: E402
+from torch_ops.newer import NEWER  # noqa: E402
 from torch_ops.translated import First, UnlikeError  # noqa: E402
 from torch_ops.twins import TWINS as METHODS  # noqa: E402
 
 from ruda.tensor import DType, Tensor  # noqa: E402
 
-TWINS = METHODS | LAYERS
+TWINS = METHODS | LAYERS | NEWER
 
 # Sums in another order, and solvers: measured against the largest value of the result.
 LOOSE = {

@@ -24,6 +24,8 @@ _CENTRED = 1 << 18
 
 _TRUSTED_SHARE = 1e-6
 """Least share of variance in the mean square for which its ten remaining digits are enough."""
+_SQUARED_WHOLE = 1e-140
+"""Values around this and above have squares with all of their digits in f64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +155,17 @@ def _without_values(moments: _kernels.Moments, bins: int) -> TensorStats:
 def _mean_and_std(blocks: Blocks, moments: _kernels.Moments) -> tuple[float, float]:
     """Mean and population deviation of the finite values.
 
-    The sums of one pass serve unless they overflowed, or the spread is so small beside the mean
-    that their difference is mostly rounding; then the values are centred and scaled first.
+    The sums of one pass serve unless they overflowed, the squares vanished, or the spread is so
+    small beside the mean that their difference is mostly rounding; then the values are centred and
+    scaled first.
     """
     if moments.minimum == moments.maximum:
         return float(moments.minimum), 0.0
     mean = moments.total / moments.finite
     square = moments.total_squares / moments.finite
     variance = square - mean * mean
-    if math.isfinite(square) and variance > _TRUSTED_SHARE * square:
+    plain = math.isfinite(square) and moments.absmax > _SQUARED_WHOLE
+    if plain and variance > _TRUSTED_SHARE * square:
         return mean, math.sqrt(variance)
     scale = float(moments.absmax)
     mean = scale * (sum(_total(b / scale) for b in _values(blocks())) / moments.finite)

@@ -19,10 +19,13 @@ from ruda.tensor.layout import plain
 from ruda.tensor.methods.activating import Activating
 from ruda.tensor.methods.arithmetic import Elementwise, Operators
 from ruda.tensor.methods.creating import Creating
+from ruda.tensor.methods.factorising import Factorising
 from ruda.tensor.methods.indexing import Indexing
 from ruda.tensor.methods.linear import Linear
+from ruda.tensor.methods.networks import Networks
 from ruda.tensor.methods.reducing import Ordering, Reducing
 from ruda.tensor.methods.shaping import Shaping
+from ruda.tensor.methods.transforming import Transforming
 from ruda.tensor.operations import shaping
 from ruda.tensor.operations.operands import recast
 from ruda.tensor.promotion import DEFAULT_FLOAT, Scalar
@@ -43,6 +46,9 @@ class Tensor(
     Reducing,
     Ordering,
     Linear,
+    Factorising,
+    Transforming,
+    Networks,
     Activating,
     Creating,
 ):

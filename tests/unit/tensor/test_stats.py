@@ -128,3 +128,10 @@ def test_strided_and_foreign_arrays():
     plain = stats(values, DType.F32)
     assert stats(values.T.astype(">f4"), DType.F32) == plain
     assert stats(np.array(3, ml_dtypes.bfloat16), DType.BF16).mean == 3
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-158, 1e-160, 1e-161, 3e-162, 1e-200, 1e-300])
+def test_deviation_of_values_whose_squares_vanish(unit):
+    values = np.array([0.3, -1.7, 1.0, 2.0])
+    found = stats(values * unit, DType.F64)
+    assert found.std == pytest.approx(values.std() * unit, rel=1e-12, abs=0)

@@ -1,4 +1,4 @@
-"""Tensors made from sizes alone: masks, grids of places, and windows."""
+"""Tensors made from sizes, or like others: counts, masks, grids of places, and windows."""
 
 from __future__ import annotations
 
@@ -7,17 +7,27 @@ from typing import Self
 
 import numpy as np
 
-from ruda.errors import ShapeError
+from ruda.errors import SettingError, ShapeError
+from ruda.tensor.data import TensorData
+from ruda.tensor.distribution import Distribution
 from ruda.tensor.dtype import DType
 from ruda.tensor.methods.held import Array, Held
 from ruda.tensor.operations import signal
-from ruda.tensor.operations.operands import recast
-from ruda.tensor.promotion import DEFAULT_FLOAT, require_float
-from ruda.tensor.sizes import reach, require_room, shape_of
+from ruda.tensor.operations.operands import dtype_of, recast
+from ruda.tensor.promotion import (
+    DEFAULT_FLOAT,
+    DEFAULT_INT,
+    Scalar,
+    promote_scalar,
+    require_computable,
+    require_dtype,
+    require_float,
+)
+from ruda.tensor.sizes import reach, require_room, shape_of, whole
 
 
 class Creating(Held):
-    """Class methods; every result is fresh memory."""
+    """Every result is fresh memory."""
 
     __slots__ = ()
 
@@ -26,6 +36,49 @@ class Creating(Held):
         made = object.__new__(cls)
         made._array = array
         return made
+
+    @classmethod
+    def arange(cls, start: int, stop: int, step: int = 1, *, dtype: DType = DEFAULT_INT) -> Self:
+        """start, start + step, … below stop, or above it for a negative step: (count,).
+
+        Raises SettingError for a step of 0, DTypeError where an end does not fit the dtype.
+        """
+        ends = [whole("arange", "an end or step", one) for one in (start, stop, step)]
+        if not ends[2]:
+            raise SettingError("arange: a step of 0 never arrives")
+        counted = range(*ends)
+        require_dtype("arange", dtype)
+        require_room("arange", (max(0, -((ends[0] - ends[1]) // ends[2])),), DType.I64)
+        for end in (counted[0], counted[-1]) if counted else ():
+            promote_scalar("arange", DType.I64, end)
+            promote_scalar("arange", dtype, end)
+        made = np.arange(len(counted), dtype=np.int64) * (ends[2] if len(counted) > 1 else 1)
+        return cls._made(recast(made + (counted[0] if counted else 0), dtype))
+
+    @classmethod
+    def eye(cls, size: int, *, dtype: DType = DEFAULT_FLOAT) -> Self:
+        """Ones on the diagonal, zeros beside: (size, size). Raises ShapeError, DTypeError."""
+        require_computable("eye", dtype)
+        rows, columns = shape_of("eye", (size, size), dtype)
+        return cls._made(np.eye(rows, columns, dtype=dtype.numpy))
+
+    def zeros_like(self) -> Self:
+        """Zeros of this shape and dtype."""
+        return self.full_like(0)
+
+    def ones_like(self) -> Self:
+        """Ones of this shape and dtype."""
+        return self.full_like(1)
+
+    def full_like(self, value: Scalar) -> Self:
+        """One number in this shape and dtype. Raises DTypeError if it does not fit."""
+        dtype = dtype_of(self._array)
+        return self._made(TensorData.full(self._array.shape, value, dtype).array)
+
+    def random_like(self, distribution: Distribution, *, seed: int) -> Self:
+        """Values drawn in this shape and dtype; the same for the same seed and shape."""
+        shape, dtype = self._array.shape, dtype_of(self._array)
+        return self._made(TensorData.random(shape, distribution, seed=seed, dtype=dtype).array)
 
     @classmethod
     def triu_mask(cls, shape: Sequence[int], offset: int = 0) -> Self:

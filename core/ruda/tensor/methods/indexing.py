@@ -115,6 +115,13 @@ class Indexing(Held):
         """
         return self._new(indexing.one_hot(self._array, classes))
 
+    def one_hot_fill(self, classes: int, on: Number = 1, off: Number = 0, axis: int = -1) -> Self:
+        """As ``one_hot`` on a new axis at this place, with these two numbers, in the same dtype.
+
+        Raises DTypeError for a number that does not fit it.
+        """
+        return self._new(indexing.one_hot_filled(self._array, classes, on, off, axis))
+
     def mask_where(self, mask: Self, values: Self | Number) -> Self:
         """``values`` where the mask is True, this tensor elsewhere."""
         return self._new(

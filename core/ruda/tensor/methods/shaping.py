@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 from ruda._kernels import shown_number
@@ -113,6 +113,11 @@ class Shaping(Held):
             raise ShapeError(f"chunk: {shown_number(parts)} parts are none")
         length = self._array.shape[place]
         return self.split(max(1, -(-length // parts)), place) if length else [self]
+
+    def iter_dim(self, axis: int = 0) -> Iterator[Self]:
+        """The slices along an axis one by one, each with a size of 1 there; views."""
+        place = normalise_axis("iter_dim", self._array, axis)
+        return (self.narrow(place, at, 1) for at in range(self._array.shape[place]))
 
     def unbind(self, axis: int = 0) -> list[Self]:
         """The slices along an axis, without it; views."""

@@ -13,7 +13,7 @@ from ruda.errors import DTypeError, IndexRangeError, SettingError, ShapeError
 from ruda.tensor.casting import scalar
 from ruda.tensor.dtype import DType
 from ruda.tensor.operations.operands import Array, Operand, dtype_of, normalise_axis, recast
-from ruda.tensor.promotion import promote, promote_scalar, require_integer
+from ruda.tensor.promotion import Scalar, promote, promote_scalar, require_integer
 from ruda.tensor.sizes import require_room, whole
 
 Part: TypeAlias = int | slice | EllipsisType | Array | None
@@ -251,6 +251,19 @@ def one_hot(values: Array, classes: int) -> Array:
     if np.any(values < 0):
         raise IndexRangeError(f"one_hot: class {int(values.min())} is negative")
     return np.asarray(values[..., None] == np.arange(classes)).astype(values.dtype)
+
+
+def one_hot_filled(values: Array, classes: int, on: Scalar, off: Scalar, axis: int) -> Array:
+    """``one_hot`` with other numbers than 1 and 0, on an axis of the result."""
+    dtype = dtype_of(values)
+    place = normalise_axis("one_hot_fill", values, axis, extra=1)
+    for number in (on, off):
+        if promote_scalar("one_hot_fill", dtype, number) is not dtype:
+            raise DTypeError(
+                f"one_hot_fill: {dtype} does not take {number!r}; cast the tensor first"
+            )
+    hot = one_hot(values, classes) != 0
+    return np.moveaxis(np.where(hot, scalar(on, dtype), scalar(off, dtype)), -1, place)
 
 
 def _check_inside(name: str, values: Array, indices: Array, axis: int) -> None:
