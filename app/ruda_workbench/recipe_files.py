@@ -2,37 +2,69 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ruda.errors import RudaError
-from ruda.session import Document, tr
-from ruda.store import read_recipe, write_recipe
+from ruda.progress import Monitor
+from ruda.session import Document, JobFailure, tr
+from ruda.store import Recipe, read_recipe, write_recipe
 from ruda_workbench.context import Context
 
 
 def import_recipe(context: Context, document: Document, path: Path) -> None:
-    """Take the recipe of a file in the place of the document's, as one edit."""
-    try:
-        recipe = read_recipe(path)
-    except (RudaError, OSError) as error:
-        context.notify("error", tr("{name} was not taken", name=path.name), str(error))
-        return
-    context.folder = path.parent
-    context.session.edit(document.id, tr("The recipe {name}", name=path.name), recipe)
+    """Take the recipe of a file in the place of the document's, as one edit; read in a job."""
+
+    def work(monitor: Monitor) -> Recipe:
+        monitor.check()
+        return read_recipe(path)
+
+    def done(recipe: Recipe) -> None:
+        context.folder = path.parent
+        if _is_open(context, document):
+            context.session.edit(document.id, tr("The recipe {name}", name=path.name), recipe)
+
+    def failed(failure: JobFailure) -> None:
+        context.fail(tr("{name} was not taken", name=path.name), failure)
+
+    title = tr("Opening {name}", name=path.name)
+    context.jobs.start(title, work, owner=context, done=done, failed=failed)
 
 
 def export_recipe(context: Context, document: Document, path: Path) -> None:
-    """Write the document's recipe to a file; it is saved then."""
-    if not path.suffix:
-        path = path.with_suffix(".toml")
-    try:
-        write_recipe(document.recipe, path)
-    except (RudaError, OSError) as error:
-        context.notify("error", tr("{name} was not written", name=path.name), str(error))
-        return
-    context.folder = path.parent
-    context.session.mark_saved(document.id)
-    context.notify("done", tr("Saved {name}", name=path.name), str(path))
+    """Write the document's recipe to a file, in the write lane; it is saved then.
+
+    A file that is there already is replaced only where its whole name was asked for.
+    """
+    named = path if path.suffix else path.with_suffix(".toml")
+
+    def work(monitor: Monitor) -> bool:
+        monitor.check()
+        if named != path and os.path.exists(named):
+            return False
+        write_recipe(document.recipe, named)
+        return True
+
+    def done(is_written: bool) -> None:
+        if not is_written:
+            text = tr("There is a file {name}. Name it with its ending to replace it.", name=named)
+            context.notify("warning", tr("{name} was not written", name=named.name), text)
+            return
+        context.folder = named.parent
+        if _is_open(context, document):
+            context.session.mark_saved(document.id, document)
+        context.notify("done", tr("Saved {name}", name=named.name), str(named))
+
+    def failed(failure: JobFailure) -> None:
+        context.fail(tr("{name} was not written", name=named.name), failure)
+
+    title = tr("Saving {name}", name=named.name)
+    context.jobs.start(title, work, owner=context, done=done, failed=failed, write=True)
+
+
+def _is_open(context: Context, document: Document) -> bool:
+    """True unless it was closed meanwhile."""
+    return document.id in {each.id for each in context.session.documents}
 
 
 def reverse_recipe(context: Context, document: Document) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from ruda.session import RuleDraft, TargetChoice
 from ruda.store import KeyRemapper, Recipe, read_recipe
-from ruda_workbench import operations
+from ruda_workbench import operations, recipe_files
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.panels.rules import RulesCard
 from ruda_workbench.workspaces.weights import WeightsWorkspace
@@ -172,6 +173,7 @@ def test_recipes_go_to_files_and_come_back(
     settled()
     assert window.context.session.dirty
     press(card, "export")
+    settled()
     assert not window.context.session.dirty
     document = window.context.session.active
     assert document is not None
@@ -183,8 +185,69 @@ def test_recipes_go_to_files_and_come_back(
     assert patterns(window) == [r"^module\."]
     path.write_text("nothing")
     press(card, "import")
+    settled()
     assert window.notices.notices[-1].title == "made.toml was not taken"
     assert patterns(window) == [r"^module\."]
+
+
+def test_files_of_recipes_are_read_and_written_beside_the_window(
+    window: MainWindow,
+    card: RulesCard,
+    settled: Settled,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path, threads = tmp_path / "made.toml", []
+
+    def seen(call: Callable[..., object]) -> Callable[..., object]:
+        def work(*given: object) -> object:
+            threads.append(threading.current_thread())
+            return call(*given)
+
+        return work
+
+    for name in ("read_recipe", "write_recipe"):
+        monkeypatch.setattr(recipe_files, name, seen(getattr(recipe_files, name)))
+    document = window.context.session.active
+    assert document is not None
+    recipe_files.export_recipe(window.context, document, path)
+    settled()
+    recipe_files.import_recipe(window.context, document, path)
+    settled()
+    assert len(threads) == 2
+    assert threading.main_thread() not in threads
+
+
+def test_a_file_that_nobody_named_is_not_replaced(
+    window: MainWindow, card: RulesCard, settled: Settled, tmp_path: Path
+) -> None:
+    path = tmp_path / "made.toml"
+    path.write_text("mine")
+    document = window.context.session.active
+    assert document is not None
+    recipe_files.export_recipe(window.context, document, tmp_path / "made")
+    settled()
+    assert window.notices.notices[-1].title == "made.toml was not written"
+    assert path.read_text() == "mine"
+    recipe_files.export_recipe(window.context, document, tmp_path / "other")
+    settled()
+    assert read_recipe(tmp_path / "other.toml") == document.recipe
+
+
+def test_an_edit_while_a_recipe_is_written_stays_unsaved(
+    window: MainWindow, card: RulesCard, settled: Settled, tmp_path: Path
+) -> None:
+    card.add_draft(RuleDraft(r"^module\.", ""))
+    settled()
+    session = window.context.session
+    document = session.active
+    assert document is not None
+    recipe_files.export_recipe(window.context, document, tmp_path / "made.toml")
+    session.edit(document.id, "Rule", document.recipe.with_rule("conv", "c"))
+    settled()
+    assert session.dirty
+    session.undo(document.id)
+    assert not session.dirty
 
 
 def test_a_recipe_is_reversed_where_it_can_be(
