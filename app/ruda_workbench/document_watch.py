@@ -20,8 +20,8 @@ from ruda.session import (
     JobFailure,
     SaveOptions,
     SavePlanPage,
+    ResolvedTarget,
     SuggestLine,
-    Target,
     TensorTable,
     say,
     suggest_lines,
@@ -48,7 +48,7 @@ class Laid:
     """
 
     document: Document
-    target: Target | None
+    target: ResolvedTarget | None
     report: DiffReport | None
     rows: DiffTable | None
     """The rows of the report as columns, of which every page is quick."""
@@ -243,7 +243,7 @@ class DocumentWatch(QObject):
 
 def lay(document: Document, derived: Derived, monitor: Monitor) -> Laid:
     """Compare a document with its target; a refusal becomes ``problem``."""
-    target: Target | None = None
+    target: ResolvedTarget | None = None
     report: DiffReport | None = None
     rows: DiffTable | None = None
     wanted: frozenset[str] | None = None

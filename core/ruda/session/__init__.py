@@ -193,7 +193,7 @@ if TYPE_CHECKING:
         compare_documents,
     )
     from ruda.session.steps import step_lines, steps_text
-    from ruda.session.targets import Target, parse_target, resolve_target
+    from ruda.session.targets import ResolvedTarget, parse_target, resolve_target
     from ruda.session.wording import (
         count_text,
         counted,
@@ -281,6 +281,7 @@ __all__ = [
     "RemoteModel",
     "RuleDraft",
     "RuleLine",
+    "ResolvedTarget",
     "RulesPage",
     "RunFigure",
     "RunPage",
@@ -306,7 +307,6 @@ __all__ = [
     "StatusLook",
     "SuggestLine",
     "SuggestPreview",
-    "Target",
     "TargetChoice",
     "TargetState",
     "TensorPage",

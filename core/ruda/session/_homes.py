@@ -317,7 +317,7 @@ HOMES: Mapping[str, tuple[str, ...]] = {
         "steps_text",
     ),
     "targets": (
-        "Target",
+        "ResolvedTarget",
         "parse_target",
         "resolve_target",
     ),

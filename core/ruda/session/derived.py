@@ -18,7 +18,7 @@ from ruda.errors import RecipeError
 from ruda.progress import SILENT, Monitor
 from ruda.session.document import Document, TargetChoice
 from ruda.session.pages.diff_lines import DiffTable
-from ruda.session.targets import Target, resolve_target
+from ruda.session.targets import ResolvedTarget, resolve_target
 from ruda.store import Stamp, convert, diff, suggest
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class _Result:
     """Its ids are the key, and must not be given out again."""
     index: TensorIndex | None = None
     """Of the document that it was made of."""
-    target: Target | None = None
+    target: ResolvedTarget | None = None
     tensors: int = 0
 
 
@@ -55,12 +55,12 @@ class Derived:
         self._tensors = tensors
         self._lock = threading.Lock()
         self._results: dict[str, OrderedDict[Hashable, _Result]] = {}
-        self._targets: OrderedDict[TargetChoice, Target] = OrderedDict()
-        self._in_use: list[Target] = []
-        self._leaving: list[Target] = []
+        self._targets: OrderedDict[TargetChoice, ResolvedTarget] = OrderedDict()
+        self._in_use: list[ResolvedTarget] = []
+        self._leaving: list[ResolvedTarget] = []
         """Targets that nobody will be given any more, to be closed when nobody uses them."""
 
-    def target(self, choice: TargetChoice, *, monitor: Monitor = SILENT) -> Target:
+    def target(self, choice: TargetChoice, *, monitor: Monitor = SILENT) -> ResolvedTarget:
         """The resolved target of a choice; a file that was replaced is opened anew.
 
         Raises as ``resolve_target``.
@@ -138,7 +138,7 @@ class Derived:
         self._close_unused()
 
     @contextmanager
-    def _using(self, document: Document, monitor: Monitor) -> Iterator[Target | None]:
+    def _using(self, document: Document, monitor: Monitor) -> Iterator[ResolvedTarget | None]:
         """The target of a document, which stays open meanwhile."""
         if document.target is None:
             yield None
@@ -149,7 +149,7 @@ class Derived:
         finally:
             self._put_back(target)
 
-    def _take(self, choice: TargetChoice, monitor: Monitor) -> Target:
+    def _take(self, choice: TargetChoice, monitor: Monitor) -> ResolvedTarget:
         """The target of a choice, marked as in use until it is put back."""
         known = self._targets.get(choice)
         is_current = known is not None and known.is_current  # asks the disk: not under the lock
@@ -171,7 +171,7 @@ class Derived:
                 self._let_go(next(iter(self._targets)))
         return made
 
-    def _put_back(self, target: Target) -> None:
+    def _put_back(self, target: ResolvedTarget) -> None:
         with self._lock:
             self._in_use.remove(target)
         self._close_unused()
@@ -180,7 +180,7 @@ class Derived:
         self,
         kind: str,
         document: Document,
-        target: Target | None,
+        target: ResolvedTarget | None,
         make: Callable[[], T],
         *,
         key: Hashable = None,
@@ -226,7 +226,7 @@ class Derived:
         self._leaving.append(target)
 
 
-def _identity(document: Document, target: Target | None) -> Hashable:
+def _identity(document: Document, target: ResolvedTarget | None) -> Hashable:
     # By identity, because a recipe may hold adapters that cannot be hashed. It stays the same when
     # a file changes that its decisions take from.
     files = {take.file for take in document.recipe.takes.values()}

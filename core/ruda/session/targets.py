@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Target:
+class ResolvedTarget:
     """A resolved target: an ``architecture`` with its ``model``, or a file.
 
     A file of weights has an ``index``, a description of a model (``arch.toml``) is ``described``.
@@ -97,7 +97,7 @@ def parse_setting(word: str) -> tuple[str, SettingValue]:
         raise SettingError(f"{key}: expected a whole number, got {text!r}") from None
 
 
-def resolve_target(choice: TargetChoice, *, monitor: Monitor = SILENT) -> Target:
+def resolve_target(choice: TargetChoice, *, monitor: Monitor = SILENT) -> ResolvedTarget:
     """The target of a choice: builds the model (cheap, no values) or opens the file.
 
     Raises UnknownArchitectureError, SettingError, ModelError (SpecError for a description), or the
@@ -108,12 +108,12 @@ def resolve_target(choice: TargetChoice, *, monitor: Monitor = SILENT) -> Target
 
         if "://" not in choice.name and is_arch_file(choice.name):
             stamp = Stamp.of(Path(choice.name))
-            return Target(choice, described=read_arch(choice.name), stamp=stamp)
+            return ResolvedTarget(choice, described=read_arch(choice.name), stamp=stamp)
         index = open_store(choice.name, monitor=monitor)
-        return Target(choice, index=index, stamp=next(iter(index.stamps), None))
+        return ResolvedTarget(choice, index=index, stamp=next(iter(index.stamps), None))
     from ruda.models import get
 
     architecture = get(choice.name)
-    return Target(
+    return ResolvedTarget(
         choice, architecture=architecture, model=architecture.build(**dict(choice.settings))
     )

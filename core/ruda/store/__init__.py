@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     )
     from ruda.store.adapted import read_with_counts
     from ruda.store.aliases import Aliases, alias_groups
+    from ruda.store.apply_result import ApplyIssue, ApplyResult, MissingParam
     from ruda.store.applying import apply
     from ruda.store.arch_file import (
         arch_from_json,
@@ -104,7 +105,6 @@ if TYPE_CHECKING:
         compact_indices,
     )
     from ruda.store.report_pages import require_report_name
-    from ruda.store.result import ApplyIssue, ApplyResult, MissingParam
     from ruda.store.row_list import RowList, RowsAt
     from ruda.store.same_values import values_mark
     from ruda.store.select import PathFilter
@@ -290,6 +290,11 @@ __getattr__, __dir__ = lazy_door(
         ),
         "adapted": ("read_with_counts",),
         "aliases": ("Aliases", "alias_groups"),
+        "apply_result": (
+            "ApplyIssue",
+            "ApplyResult",
+            "MissingParam",
+        ),
         "applying": ("apply",),
         "arch_file": (
             "arch_from_json",
@@ -439,11 +444,6 @@ __getattr__, __dir__ = lazy_door(
             "compact_indices",
         ),
         "report_pages": ("require_report_name",),
-        "result": (
-            "ApplyIssue",
-            "ApplyResult",
-            "MissingParam",
-        ),
         "row_list": ("RowList", "RowsAt"),
         "same_values": ("values_mark",),
         "select": ("PathFilter",),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ruda.store.found import FoundFile, FoundTensor
+from ruda.store.read_back import FoundFile, FoundTensor
 from ruda.tensor import DType, Kind
 
 _PREFIX = "archive/"

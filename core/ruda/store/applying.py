@@ -12,13 +12,13 @@ from ruda.errors import LoadError, RudaError
 from ruda.nn import Module, Param
 from ruda.progress import SILENT, Monitor, track
 from ruda.store.adapted import read_with_counts
+from ruda.store.apply_result import ApplyResult
 from ruda.store.diff_report import DiffReport
 from ruda.store.diff_rows import Cause, DiffRow, Status
 from ruda.store.diffing import diff
 from ruda.store.index import TensorIndex
 from ruda.store.moving import remarks_in
 from ruda.store.recipe import Recipe
-from ruda.store.result import ApplyResult
 from ruda.tensor import CastCounts
 
 

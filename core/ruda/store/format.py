@@ -60,8 +60,11 @@ def located(path: Place) -> Iterator[None]:
         raise type(error)(error.reason, path=path, offset=error.offset) from error
 
 
-def taken(file: ByteFile, read: Callable[[ByteFile], TensorIndex]) -> TensorIndex:
-    """What ``read`` makes of an open file; closes it on any error, and gives that its path."""
+def opened_index(file: ByteFile, read: Callable[[ByteFile], TensorIndex]) -> TensorIndex:
+    """The index that ``read`` makes of an open file; closes that on any error.
+
+    The error gets the path of the file.
+    """
     try:
         with located(file.path):
             return read(file)

@@ -28,6 +28,7 @@ from ruda.errors import FileAccessError, SettingError
 from ruda.nn import Module, ParamEntry
 from ruda.progress import SILENT, Monitor
 from ruda.store.adapt import ModuleAdapter, PyTorchToRuda, RudaToPyTorch
+from ruda.store.apply_result import ApplyResult
 from ruda.store.applying import apply
 from ruda.store.collecting import collect, without_variants
 from ruda.store.index import TensorIndex
@@ -38,7 +39,6 @@ from ruda.store.plan import lay_out, plan_save, refuse_blockers
 from ruda.store.recipe import Recipe
 from ruda.store.regrouping import all_adapted
 from ruda.store.remap import KeyRemapper
-from ruda.store.result import ApplyResult
 from ruda.store.select import PathFilter
 from ruda.store.snapshot import TensorSnapshot
 from ruda.store.streaming import to_bytes

@@ -28,8 +28,8 @@ from ruda._kernels import aside, thread_count
 from ruda.errors import SaveError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.store._verify_pytorch import read_pytorch
-from ruda.store.found import FoundFile, FoundTensor
 from ruda.store.layout import Layout, PlannedTensor
+from ruda.store.read_back import FoundFile, FoundTensor
 from ruda.tensor import DType
 
 READ_BYTES = 1 << 20

@@ -32,7 +32,7 @@ NOT_SHOWN = {
     "store/export_compare.py": "reports and exports are English in every language",
     "store/export_diff.py": "reports and exports are English in every language",
     "store/report_pages.py": "reports and exports are English in every language",
-    "store/result.py": "reports and exports are English in every language",
+    "store/apply_result.py": "reports and exports are English in every language",
     "session/templates.py": "for those who write a catalogue",
     "session/sentences.py": "for those who write a catalogue",
     "store/stores.py": "RUDA's way of saving, for scripts",

@@ -25,7 +25,7 @@ from ruda.tensor import CastCounts, DType
 if TYPE_CHECKING:
     from ruda.session.document import Document
     from ruda.session.pages.save import SaveLine
-    from ruda.session.targets import Target
+    from ruda.session.targets import ResolvedTarget
 
 SAMPLE = 65_536
 """Values of every tensor that an estimate looks at."""
@@ -55,7 +55,7 @@ class LossPage:
 
 def loss_page(
     document: Document,
-    target: Target | None,
+    target: ResolvedTarget | None,
     *,
     sample: int | None = None,
     monitor: Monitor = SILENT,

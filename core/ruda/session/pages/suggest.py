@@ -15,7 +15,7 @@ from ruda.store import Status, Suggestion, SuggestReport, Verdict, diff
 
 if TYPE_CHECKING:
     from ruda.session.document import Document
-    from ruda.session.targets import Target
+    from ruda.session.targets import ResolvedTarget
     from ruda.store import DiffReport
 
 _VERDICTS = {
@@ -76,7 +76,7 @@ def suggest_lines(report: SuggestReport) -> tuple[SuggestLine, ...]:
 
 def suggest_preview(
     document: Document,
-    target: Target,
+    target: ResolvedTarget,
     line: SuggestLine,
     now: DiffReport,
     *,

@@ -20,7 +20,7 @@ from ruda.errors import HeaderError, OffsetError, TruncatedFileError, Unsupporte
 from ruda.progress import SILENT, Monitor, track
 from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import FileRange, count_elements
-from ruda.store.format import taken
+from ruda.store.format import opened_index
 from ruda.store.formats._ggml import GGML_TYPES, REMOVED, GgmlBlocks, GgmlType
 from ruda.store.formats._gguf_values import HeaderReader, read_value
 from ruda.store.formats._swapped import range_of
@@ -100,7 +100,7 @@ class GgufFormat:
 
     def open_bytes(self, file: ByteFile, *, monitor: Monitor = SILENT) -> TensorIndex:
         """Index of a file that is open already, and that the index closes; see ``open``."""
-        return taken(file, lambda file: self._index(file, monitor))
+        return opened_index(file, lambda file: self._index(file, monitor))
 
     def _index(self, file: ByteFile, monitor: Monitor) -> TensorIndex:
         reader = HeaderReader(file)

@@ -17,7 +17,7 @@ from ruda.errors import HeaderError, OffsetError, TruncatedFileError, Unsupporte
 from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import FileRange, count_elements
-from ruda.store.format import taken
+from ruda.store.format import opened_index
 from ruda.store.formats._hdf5_chunk_lists import TREE, ChunkTable
 from ruda.store.formats._hdf5_chunks import ChunkSource, Filter, chunk_table, filters
 from ruda.store.formats._hdf5_groups import LINK_BYTES, Link, is_group, links
@@ -80,7 +80,7 @@ class Hdf5Format:
 
     def open_bytes(self, file: ByteFile, *, monitor: Monitor = SILENT) -> TensorIndex:
         """Index of a file that is open already, and that the index closes; see ``open``."""
-        return taken(file, lambda file: self._index(file, monitor))
+        return opened_index(file, lambda file: self._index(file, monitor))
 
     def _index(self, file: ByteFile, monitor: Monitor) -> TensorIndex:
         metadata, snapshots, notes = read_hdf5(Hdf5Reader(file), monitor)

@@ -14,7 +14,7 @@ from typing import Any
 from ruda.errors import UnsupportedContentError
 from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile, MemoryFile
-from ruda.store.format import taken
+from ruda.store.format import opened_index
 from ruda.store.formats._hdf5_header import Hdf5Reader
 from ruda.store.formats._member_sums import SummedFile
 from ruda.store.formats._zip import LOCAL_MAGIC, STORED, Member, ZipDirectory
@@ -48,7 +48,7 @@ class KerasFormat:
 
     def open_bytes(self, file: ByteFile, *, monitor: Monitor = SILENT) -> TensorIndex:
         """Index of a file that is open already, and that the index closes; see ``open``."""
-        return taken(file, lambda file: self._index(file, monitor))
+        return opened_index(file, lambda file: self._index(file, monitor))
 
     def _index(self, file: ByteFile, monitor: Monitor) -> TensorIndex:
         archive = ZipDirectory(file)

@@ -16,7 +16,7 @@ from ruda.errors import HeaderError, OffsetError, TruncatedFileError
 from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import FileRange, count_elements
-from ruda.store.format import taken
+from ruda.store.format import opened_index
 from ruda.store.index import TensorIndex
 from ruda.tensor import DType
 
@@ -95,7 +95,7 @@ class Llama2cFormat:
 
     def open_bytes(self, file: ByteFile, *, monitor: Monitor = SILENT) -> TensorIndex:
         """Index of a file that is open already, and that the index closes; see ``open``."""
-        return taken(file, self._index)
+        return opened_index(file, self._index)
 
     def _index(self, file: ByteFile) -> TensorIndex:
         sizes = LlamaSizes.parse(file.read_at(0, min(HEADER.size, file.size)))

@@ -27,7 +27,7 @@ from ruda.errors import (
 from ruda.progress import SILENT, Monitor, track
 from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import MAX_RANK, count_elements
-from ruda.store.format import taken
+from ruda.store.format import opened_index
 from ruda.store.formats._torch_refs import StorageRef, TensorRef
 from ruda.store.formats._torch_source import MemberBytes, PlainBytes, StorageBytes, ViewSource
 from ruda.store.formats._zip import LOCAL_MAGIC, ZipDirectory
@@ -114,7 +114,7 @@ class NumpyFormat:
 
     def open_bytes(self, file: ByteFile, *, monitor: Monitor = SILENT) -> TensorIndex:
         """The same of a file that is open already, and is closed with the index."""
-        return taken(file, lambda file: self._index(file, monitor))
+        return opened_index(file, lambda file: self._index(file, monitor))
 
     def _index(self, file: ByteFile, monitor: Monitor) -> TensorIndex:
         notes: list[str] = []

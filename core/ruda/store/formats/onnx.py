@@ -15,7 +15,7 @@ from types import MappingProxyType
 from ruda.errors import HeaderError, TruncatedFileError
 from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile, MemoryFile
-from ruda.store.format import taken
+from ruda.store.format import opened_index
 from ruda.store.formats._onnx_program import (
     INITIALISER,
     SPARSE,
@@ -98,7 +98,7 @@ class OnnxFormat:
 
     def open_bytes(self, file: ByteFile, *, monitor: Monitor = SILENT) -> TensorIndex:
         """Index of a file that is open already, and that the index closes; see ``open``."""
-        return taken(file, lambda file: self._index(file, monitor))
+        return opened_index(file, lambda file: self._index(file, monitor))
 
     def _index(self, file: ByteFile, monitor: Monitor) -> TensorIndex:
         reader = WireReader(file)

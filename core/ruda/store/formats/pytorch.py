@@ -24,7 +24,7 @@ from ruda.errors import (
 )
 from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile
-from ruda.store.format import taken
+from ruda.store.format import opened_index
 from ruda.store.formats._pickle import PickleMachine
 from ruda.store.formats._tar import is_tar
 from ruda.store.formats._torch_legacy import EmbeddedStorages, held, is_legacy, read_legacy, run_at
@@ -100,7 +100,7 @@ class PytorchFormat:
                 found.root = below(found.root, top_level_key, file.path)
             return _index(found, file, self.name)
 
-        return taken(file, read)
+        return opened_index(file, read)
 
     def read(self, file: ByteFile, monitor: Monitor) -> Checkpoint:
         """What the container of an open file gives. Raises FormatError without a path."""

@@ -19,7 +19,7 @@ from ruda.nn import ParamId
 from ruda.progress import SILENT, Monitor, track
 from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import MAX_RANK, FileRange, count_elements
-from ruda.store.format import taken
+from ruda.store.format import opened_index
 from ruda.store.formats import _cbor
 from ruda.store.index import LazySnapshots, TensorFacts, TensorIndex
 from ruda.store.snapshot import TensorSnapshot
@@ -72,7 +72,7 @@ class RudapackFormat:
 
     def open_bytes(self, file: ByteFile, *, monitor: Monitor = SILENT) -> TensorIndex:
         """The same of a file that is open already, and is closed with the index."""
-        return taken(file, lambda file: self._index(file, monitor))
+        return opened_index(file, lambda file: self._index(file, monitor))
 
     def _index(self, file: ByteFile, monitor: Monitor) -> TensorIndex:
         header_end, root = _header(file)

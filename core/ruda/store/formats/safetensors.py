@@ -25,7 +25,7 @@ from ruda.errors import (
 from ruda.progress import SILENT, Monitor
 from ruda.store.bytefile import ByteFile
 from ruda.store.filerange import MAX_ELEMENTS, MAX_RANK, FileRange, count_elements
-from ruda.store.format import taken
+from ruda.store.format import opened_index
 from ruda.store.index import LazySnapshots, TensorFacts, TensorIndex
 from ruda.store.snapshot import Origin, TensorSnapshot
 from ruda.tensor import DType
@@ -77,7 +77,7 @@ class SafetensorsFormat:
 
     def open_bytes(self, file: ByteFile, *, monitor: Monitor = SILENT) -> TensorIndex:
         """The same of a file that is open already, and is closed with the index."""
-        return taken(file, lambda file: self._index(file, monitor))
+        return opened_index(file, lambda file: self._index(file, monitor))
 
     def _index(self, file: ByteFile, monitor: Monitor) -> TensorIndex:
         raw = self._header_bytes(file)
