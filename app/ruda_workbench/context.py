@@ -7,7 +7,17 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from ruda.session import Changes, Derived, JobFailure, Jobs, ModelProcess, Session, say
+from ruda.session import (
+    BatchChoice,
+    Changes,
+    Derived,
+    JobFailure,
+    Jobs,
+    ModelProcess,
+    Session,
+    say,
+    tr,
+)
 from ruda_workbench.aside import Aside
 from ruda_workbench.own_writes import OwnWrites
 from ruda_workbench.plain_words import without_options
@@ -45,6 +55,7 @@ class Context(QObject):
     def __init__(self, session: Session, jobs: Jobs, theme: Theme, storage: Storage) -> None:
         super().__init__()
         self.session = session
+        session.choose_batch(BatchChoice(size=storage.settings.batch_size))
         self.jobs = QtJobs(jobs, self)
         self.theme = theme
         theme.setParent(self)
@@ -59,6 +70,7 @@ class Context(QObject):
         """Where models run: a process that is started by the first run."""
         self._unsubscribe = session.subscribe(self._tell)
         self.jobs.unhandled.connect(self._unhandled)
+        self.jobs.halted.connect(self._halted)
 
     def notify(
         self,
@@ -95,3 +107,6 @@ class Context(QObject):
         error = getattr(news, "error", None)
         if error is not None:
             self.fail(getattr(news, "title", ""), error)
+
+    def _halted(self, title: str, again: Callable[[], None]) -> None:
+        self.notify("info", tr("Stopped"), title, (tr("Go on"), again))

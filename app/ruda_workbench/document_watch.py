@@ -6,7 +6,9 @@ drops the answers to older questions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
@@ -72,6 +74,8 @@ class DocumentWatch(QObject):
     """What its recipe makes of it is known, or why it cannot be made."""
     suggested = Signal()
     """Steps that would let more of it load are known, or that there are none."""
+    halted = Signal()
+    """Something of it was stopped before it was known, or is none of that any more."""
 
     def __init__(self, context: Context, parent: QObject) -> None:
         super().__init__(parent)
@@ -85,6 +89,8 @@ class DocumentWatch(QObject):
         self._suggest_question = Latest(context.jobs, self)
         self._suggestions: tuple[SuggestLine, ...] = ()
         self._suggested_for: DiffReport | None = None
+        self._halted: dict[str, Callable[[], None]] = {}
+        self._table_problem = ""
         context.changed.connect(self._changed)
 
     @property
@@ -100,6 +106,11 @@ class DocumentWatch(QObject):
             return None
         index, table = self._tables.get(document.id, (None, None))
         return table if index is document.index else None
+
+    @property
+    def table_problem(self) -> str:
+        """Why there is no table of it, where no job makes one; empty while one does."""
+        return tr("Stopped") if "table" in self._halted else self._table_problem
 
     @property
     def laid(self) -> Laid | None:
@@ -125,6 +136,27 @@ class DocumentWatch(QObject):
         """True once suggestions were looked for, for the laying that is shown."""
         laid = self.laid
         return laid is not None and laid.report is not None and laid.report is self._suggested_for
+
+    @property
+    def is_halted(self) -> bool:
+        """True if something was stopped before it was known; ``go_on`` asks for it anew."""
+        return bool(self._halted)
+
+    def go_on(self) -> None:
+        """Ask again for what was stopped."""
+        asked = tuple(self._halted.values())
+        self._forget_halts()
+        for again in asked:
+            again()
+
+    def _halt(self, name: str, again: Callable[[], None]) -> None:
+        self._halted[name] = again
+        self.halted.emit()
+
+    def _forget_halts(self) -> None:
+        if self._halted:
+            self._halted = {}
+            self.halted.emit()
 
     def start(self) -> None:
         """Look at the session for the first time."""
@@ -152,6 +184,8 @@ class DocumentWatch(QObject):
             self._tables = {k: v for k, v in self._tables.items() if k in open_ids}
             self._context.derived.forget()
         document = self._document
+        if before is not document:
+            self._forget_halts()
         if document is None:
             self.stop()
             self._laid = self._suggested_for = None
@@ -166,6 +200,7 @@ class DocumentWatch(QObject):
             self._ask_laying(document)
 
     def _ask_table(self, document: Document) -> None:
+        self._table_problem = ""
         if self.table is not None:
             self.tabled.emit()
             return
@@ -177,7 +212,14 @@ class DocumentWatch(QObject):
             self._tables[document.id] = (document.index, table)
             self.tabled.emit()
 
-        self._table_question.ask(tr("Listing {name}", name=document.name), work, done)
+        def failed(failure: JobFailure) -> None:
+            self._table_problem = failure.summary
+            self._context.fail(tr("{name} could not be listed", name=document.name), failure)
+            self.tabled.emit()
+
+        stopped = partial(self._halt, "table", partial(self._ask_table, document))
+        title = tr("Listing {name}", name=document.name)
+        self._table_question.ask(title, work, done, failed, stopped)
 
     def _ask_laying(self, document: Document) -> None:
         derived = self._context.derived
@@ -195,11 +237,14 @@ class DocumentWatch(QObject):
                 self._ask_suggestions(laid)
 
         def failed(failure: JobFailure) -> None:
+            self._tell_fault(title, failure)
             done(Laid(document, None, None, None, None, None, None, failure.summary))
 
         self._view_question.drop()
         self._suggest_question.drop()
-        self._laying_question.ask(tr("Comparing {name}", name=document.name), work, done, failed)
+        stopped = partial(self._halt, "laying", partial(self._ask_laying, document))
+        title = tr("Comparing {name}", name=document.name)
+        self._laying_question.ask(title, work, done, failed, stopped)
 
     def _ask_suggestions(self, laid: Laid) -> None:
         """Look for steps that would let more load, unless the file is very large."""
@@ -217,11 +262,13 @@ class DocumentWatch(QObject):
             self._suggestions, self._suggested_for = lines, report
             self.suggested.emit()
 
-        def failed(_: JobFailure) -> None:
+        def failed(failure: JobFailure) -> None:
+            self._tell_fault(title, failure)
             done(())  # a recipe that cannot be used is said by the load diff
 
+        stopped = partial(self._halt, "suggestions", partial(self._ask_suggestions, laid))
         title = tr("Looking for suggestions")
-        self._suggest_question.ask(title, work, done, failed)
+        self._suggest_question.ask(title, work, done, failed, stopped)
 
     def _ask_view(self, laid: Laid, *, planned: bool = False) -> None:
         derived = self._context.derived
@@ -236,9 +283,17 @@ class DocumentWatch(QObject):
             self.viewed.emit()
 
         def failed(failure: JobFailure) -> None:
+            self._tell_fault(title, failure)
             done(replace(laid, view=None, plan=None, problem=failure.summary))
 
-        self._view_question.ask(tr("Planning {name}", name=laid.document.name), work, done, failed)
+        stopped = partial(self._halt, "view", partial(self._ask_view, laid, planned=planned))
+        title = tr("Planning {name}", name=laid.document.name)
+        self._view_question.ask(title, work, done, failed, stopped)
+
+    def _tell_fault(self, title: str, failure: JobFailure) -> None:
+        """Tell of a fault of the program; what is refused is said where its answer would stand."""
+        if not failure.expected:
+            self._context.fail(title, failure)
 
 
 def lay(document: Document, derived: Derived, monitor: Monitor) -> Laid:

@@ -31,6 +31,7 @@ class FitWatch(QObject):
 
     def __init__(self, context: Context, parent: QObject) -> None:
         super().__init__(parent)
+        self._context = context
         self._question = Latest(context.jobs, self)
         self._asked: tuple[TensorIndex, Recipe] | None = None
         self.fits: tuple[ModelFit, ...] = ()
@@ -39,10 +40,12 @@ class FitWatch(QObject):
         """Models of which the document has something, the best first."""
         self.is_found = False
         """True once ``fits`` are those of the document."""
+        self.is_halted = False
+        """True after a stop, until somebody looks again."""
 
     def look(self, document: Document) -> None:
         """Find out about a document, unless that is known or under way."""
-        if self._is_of(document):
+        if self._is_of(document) and not self.is_halted:
             return
         self._asked = (document.index, document.recipe)
         self._tell((), is_found=False)
@@ -54,10 +57,12 @@ class FitWatch(QObject):
             self._tell(fits, is_found=True)
             self._cover(document)
 
-        def failed(_: JobFailure) -> None:
+        def failed(failure: JobFailure) -> None:
+            self._tell_fault(title, failure)
             self._tell((), is_found=True)
 
-        self._question.ask(tr("Looking for models"), work, done, failed, self.leave)
+        title = tr("Looking for models")
+        self._question.ask(title, work, done, failed, self._halt)
 
     def follow(self, document: Document | None) -> None:
         """Forget what was found out about anything else."""
@@ -104,13 +109,25 @@ class FitWatch(QObject):
             self.coverages = coverages
             self.covered.emit()
 
-        def failed(_: JobFailure) -> None:
+        def failed(failure: JobFailure) -> None:
+            self._tell_fault(title, failure)
             done(())
 
         title = tr("Counting what models would find")
-        self._question.ask(title, work, done, failed, self.leave)
+        self._question.ask(title, work, done, failed, self._halt)
+
+    def _tell_fault(self, title: str, failure: JobFailure) -> None:
+        """Tell of a fault of the program; a file that cannot be laid onto a model is none."""
+        if not failure.expected:
+            self._context.fail(title, failure)
+
+    def _halt(self) -> None:
+        """Somebody stopped it: what is known stays, and the next look begins anew."""
+        self.is_halted = True
+        self.found.emit()
 
     def _tell(self, fits: tuple[ModelFit, ...], *, is_found: bool) -> None:
+        self.is_halted = False
         self.fits, self.coverages, self.is_found = fits, (), is_found
         self.found.emit()
         self.covered.emit()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
@@ -37,6 +38,8 @@ class QtJobs(QObject):
     """JobNews of any job, in the GUI thread."""
     unhandled = Signal(object)
     """JobNews of a job that failed and whose starter did not say what to do then."""
+    halted = Signal(str, object)
+    """Title of a question that was stopped from elsewhere, and a function that asks it again."""
     _arrived = Signal(object)
 
     def __init__(self, jobs: Jobs, parent: QObject | None = None) -> None:
@@ -103,24 +106,44 @@ class QtJobs(QObject):
             self.unhandled.emit(news)
 
 
+@dataclass(slots=True)
+class _Held:
+    """The job of a question: outlives the Qt half of who asks, so that it can be stopped then."""
+
+    job: Job[Any] | None = None
+
+    def stop(self) -> None:
+        if self.job is not None:
+            self.job.cancel()
+            self.job = None
+
+
+def _gone(held: _Held, _: QObject | None = None) -> None:
+    held.stop()
+
+
 class Latest(QObject):
-    """The last question of one panel: a new one stops the one before and drops its answer."""
+    """The last question of one panel: a new one stops the one before and drops its answer.
+
+    It ends with its panel: nobody is left to hear an answer, and a lane is free for others.
+    """
 
     def __init__(self, jobs: QtJobs, parent: QObject) -> None:
         super().__init__(parent)
         self._jobs = jobs
         self._generation = 0
-        self._job: Job[Any] | None = None
+        self._held = _Held()
+        self.destroyed.connect(partial(_gone, self._held))
 
     @property
     def is_waiting(self) -> bool:
         """True while an answer is due."""
-        return self._job is not None
+        return self._held.job is not None
 
     @property
     def job_id(self) -> int | None:
         """Number of the job that works on the answer; None while none is due."""
-        return None if self._job is None else self._job.id
+        return None if self._held.job is None else self._held.job.id
 
     def ask(
         self,
@@ -132,35 +155,50 @@ class Latest(QObject):
     ) -> None:
         """Ask in the background; ``done`` hears the answer unless a newer question was asked.
 
-        ``cancelled`` hears of a stop from elsewhere, not of ``drop``.
+        ``cancelled`` hears of a stop from elsewhere, not of ``drop``. Who does not say what to do
+        then, or with a failure, leaves both to the window: a notice says it.
         """
         self.drop()
         generation = self._generation
 
+        def ended() -> bool:
+            """True for the newest question, which waits no more then."""
+            newest = generation == self._generation
+            if newest:
+                self._held.job = None
+            return newest
+
         def answer(result: R) -> None:
-            if generation == self._generation:
-                self._job = None
+            if ended():
                 done(result)
 
         def failure(error: JobFailure) -> None:
-            if generation == self._generation:
-                self._job = None
-                if failed is not None:
-                    failed(error)
+            if not ended():
+                return
+            if failed is not None:
+                failed(error)
+            else:
+                news = JobNews(job.id, title, JobState.FAILED, None, None, error, stopping=False)
+                self._jobs.unhandled.emit(news)
+
+        def again() -> None:
+            if isValid(self) and generation == self._generation:
+                self.ask(title, work, done)
 
         def stopped() -> None:
-            if generation == self._generation:
-                self._job = None
-                if cancelled is not None:
-                    cancelled()
+            if not ended():
+                return
+            if cancelled is not None:
+                cancelled()
+            else:
+                self._jobs.halted.emit(title, again)
 
-        self._job = self._jobs.start(
+        job = self._jobs.start(
             title, work, owner=self, done=answer, failed=failure, cancelled=stopped
         )
+        self._held.job = job
 
     def drop(self) -> None:
         """Stop the question that is open, if there is one, and ignore its answer."""
         self._generation += 1
-        if self._job is not None:
-            self._job.cancel()
-            self._job = None
+        self._held.stop()

@@ -47,6 +47,7 @@ class RunWatch(QObject):
         self._mending = Latest(context.jobs, self)
         self._mend: Mend | None = None
         self._wanted = ""
+        self._halted = False
         self.batch: BatchAnswer | None = None
         self.dataset: DatasetAnswer | None = None
         self._failure: tuple[Question | None, str] = (None, "")
@@ -84,6 +85,7 @@ class RunWatch(QObject):
             session.batch,
             problem=self._refusal,
             mended=None if self._mend is None else self._mend.report,
+            halted=self._halted,
         )
 
     @property
@@ -151,6 +153,7 @@ class RunWatch(QObject):
             self._comparing.drop()
             self._mending.drop()
             self._compared = None
+            self._wanted = ""
 
     def _about(self) -> tuple[Document, TargetChoice] | None:
         document, choice = self._context.session.active, self.choice
@@ -162,6 +165,7 @@ class RunWatch(QObject):
             return
         self._compared = about
         self._report, self._refusal, self._mend = None, "", None
+        self._halted, self._wanted = False, ""  # a run that waits was wanted of something else
         self._comparing.drop()
         self._mending.drop()
         if about is None or about[1].is_file:
@@ -179,10 +183,22 @@ class RunWatch(QObject):
             self._start_wanted()
 
         def failed(failure: JobFailure) -> None:
-            self._refusal = failure.summary
+            self._refusal, self._wanted = failure.summary, ""
+            self._tell_fault(title, failure)
             self.changed.emit()
 
-        self._comparing.ask(tr("Comparing {name}", name=document.name), work, done, failed)
+        title = tr("Comparing {name}", name=document.name)
+        self._comparing.ask(title, work, done, failed, self._halt)
+
+    def _halt(self) -> None:
+        """Somebody stopped the comparison; the next look makes it anew."""
+        self._compared, self._halted, self._wanted = None, True, ""
+        self.changed.emit()
+
+    def _tell_fault(self, title: str, failure: JobFailure) -> None:
+        """Tell of a fault of the program; what is refused stands where a run would."""
+        if not failure.expected:
+            self._context.fail(title, failure)
 
     def _look_for_mend(self, document: Document) -> None:
         """Try the certain suggestions; nothing is taken."""
@@ -195,10 +211,12 @@ class RunWatch(QObject):
             self._mend = mend
             self.changed.emit()
 
-        def failed(_: JobFailure) -> None:
+        def failed(failure: JobFailure) -> None:
+            self._tell_fault(title, failure)
             done(None)  # the load diff says why
 
-        self._mending.ask(tr("Looking for suggestions"), work, done, failed)
+        title = tr("Looking for suggestions")
+        self._mending.ask(title, work, done, failed)
 
     # Running
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
@@ -212,3 +212,59 @@ def test_shutdown_stops_what_runs(qapp: QCoreApplication, qtbot: QtBot) -> None:
     assert made.shutdown() == ()
     qtbot.wait(30)
     assert (job.state, heard) == (JobState.CANCELLED, [])
+
+
+def test_a_question_ends_with_its_panel(bridge: QtJobs, qtbot: QtBot) -> None:
+    owner = QObject()
+    latest = Latest(bridge, owner)
+    latest.ask("of a panel that is closed", until_stopped, lambda _: None)
+    job = bridge.running[0]
+    qtbot.waitUntil(lambda: job.state is JobState.RUNNING)
+    owner.deleteLater()
+    QCoreApplication.sendPostedEvents(owner, QEvent.Type.DeferredDelete)
+    qtbot.waitUntil(lambda: not bridge.running, timeout=2000)
+    assert job.state is JobState.CANCELLED
+
+
+def test_a_question_that_fails_is_told_unless_somebody_hears_it(
+    bridge: QtJobs, qtbot: QtBot
+) -> None:
+    owner = QObject()
+    latest = Latest(bridge, owner)
+    heard: list[JobFailure] = []
+    told: list[JobNews] = []
+    bridge.unhandled.connect(told.append)
+    latest.ask("heard", lambda _: 1 / 0, lambda _: None, heard.append)
+    qtbot.waitUntil(lambda: not bridge.running)
+    assert (len(heard), told) == (1, [])
+    latest.ask("not heard", lambda _: 1 / 0, lambda _: None)
+    qtbot.waitUntil(lambda: bool(told))
+    assert told[0].title == "not heard"
+    assert told[0].error is not None
+    assert "ZeroDivisionError" in told[0].error.report
+    assert not latest.is_waiting
+
+
+def test_a_question_that_was_stopped_can_be_asked_again(bridge: QtJobs, qtbot: QtBot) -> None:
+    owner = QObject()
+    latest = Latest(bridge, owner)
+    halts: list[tuple[str, Callable[[], None]]] = []
+    bridge.halted.connect(lambda title, again: halts.append((title, again)))
+    heard: list[int] = []
+    gate = threading.Event()
+
+    def work(monitor: Monitor) -> int:
+        if not gate.is_set():
+            until_stopped(monitor)
+        return 42
+
+    latest.ask("stopped", work, heard.append)
+    bridge.running[0].cancel()
+    qtbot.waitUntil(lambda: bool(halts))
+    assert (halts[0][0], latest.is_waiting) == ("stopped", False)
+    gate.set()
+    halts[0][1]()
+    qtbot.waitUntil(lambda: bool(heard))
+    assert heard == [42]
+    halts[0][1]()  # another question was asked since
+    assert not latest.is_waiting

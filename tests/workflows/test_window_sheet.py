@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +15,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
 from ruda.cli import main
+from ruda.session import SavePlanPage
 from ruda.store import CastPolicy, TensorIndex, TensorSnapshot, open_store, plan_save, write
 from ruda.tensor import DType
-from ruda_workbench import operations
+from ruda_workbench import operations, save_operations
 from ruda_workbench.dialogs.save_sheet import SaveSheet
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.plain_words import without_options
@@ -238,3 +241,29 @@ def test_the_saved_file_is_laid_beside_its_source(
     largest = {line.key: line.figures[0] for line in compare.lines.page.lines}
     assert largest["ln.weight"] == "0"
     assert 0 < float(largest["wte.weight"]) < 2e-3
+
+
+def test_a_late_plan_does_not_allow_what_cannot_be_saved(
+    sheet: SaveSheet, settled: Settled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = threading.Event()
+    plan_page = save_operations.plan_page
+
+    def slow(*arguments: Any) -> SavePlanPage:
+        gate.wait(10)
+        return plan_page(*arguments)
+
+    monkeypatch.setattr(save_operations, "AT_ONCE", 0)
+    monkeypatch.setattr(save_operations, "plan_page", slow)
+    sheet.shards.setText("5GB")
+    sheet.shards.editingFinished.emit()
+    sheet.shards.setText("many")
+    sheet.shards.editingFinished.emit()
+    problem = sheet.banner.text
+    assert "many" in problem
+    gate.set()
+    settled()
+    assert (sheet.banner.text, sheet.page) == (problem, None)
+    assert not sheet.save_button.isEnabled()
+    sheet._save()
+    assert sheet.isVisible()

@@ -319,6 +319,7 @@ class SaveSheet(QDialog):
     # The plan
 
     def _refresh(self) -> None:
+        self._question.drop()  # whatever it answers is about what was chosen before
         exists = Path(self.path.text()).expanduser().is_file()
         self.replace.setVisible(exists)
         safe = self.formats.value == "safetensors"
@@ -353,7 +354,12 @@ class SaveSheet(QDialog):
 
         self.save_button.setEnabled(False)
         self.banner.show_text("warning", tr("Working out what is written…"))
-        self._question.ask(tr("Planning {name}", name=options.path.name), work, done, failed)
+
+        def stopped() -> None:
+            self._show_plan(None, tr("Stopped"))
+
+        title = tr("Planning {name}", name=options.path.name)
+        self._question.ask(title, work, done, failed, stopped)
 
     def _show_plan(self, page: SavePlanPage | None, problem: str) -> None:
         self._page = page
@@ -400,7 +406,11 @@ class SaveSheet(QDialog):
         save_operations.copy_save_command(self._context, self._document, options)
 
     def _save(self) -> None:
-        options = self.options
+        try:
+            options = self.options
+        except SettingError as error:
+            self._show_plan(None, str(error))
+            return
         self._context.storage.change(verify_saved=self.verify.isChecked())
         save_operations.save(self._context, self._document, self._view, options)
         self.accept()

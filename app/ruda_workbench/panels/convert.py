@@ -63,6 +63,7 @@ class ConvertPanel(QWidget):
         self._added: frozenset[str] = frozenset()
         self._build()
         watch.viewed.connect(self.refresh)
+        watch.halted.connect(self._halted)
 
     def _build(self) -> None:
         column = QVBoxLayout(self)
@@ -213,10 +214,19 @@ class ConvertPanel(QWidget):
             self.banner.show_text("warning", notes[0])
 
     def reset(self) -> None:
-        """Let go of what the last document was made into."""
+        """Let go of what the last document was made into: nothing of it may stay in sight."""
         self._question.drop()
         self._view = self._plan = None
         self.model.show_lines(())
+        self.table.empty_text = tr("Working out what is written…")
+        self._summary.set_text("")
+        self.banner.show_text("warning", "")
+        self._can_check(on=False)
+
+    def _halted(self) -> None:
+        waits = tr("Working out what is written…")
+        self.table.empty_text = tr("Stopped") if self._watch.is_halted else waits
+        self.table.viewport().update()
 
     def _can_check(self, *, on: bool) -> None:
         for button in (self.scan, self.estimate, *self.fixes.values()):

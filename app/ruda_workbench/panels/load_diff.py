@@ -63,15 +63,17 @@ class LoadDiffPanel(QWidget):
         self._query = Query()
         self._opened: frozenset[str] = frozenset()
         self._wanted_key: str | None = None
+        self._is_halted = False
         self._build()
         watch.laid_anew.connect(self.refresh)
         watch.tabled.connect(self._tabled)
         watch.suggested.connect(self._suggested)
+        watch.halted.connect(self._laying_halted)
 
     def _build(self) -> None:
         self.coverage = CoverageCard()
         self.banner = Banner("diff.banner")
-        self.banner.pressed.connect(self._take_first_hint)
+        self.banner.pressed.connect(self._banner_pressed)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.M)
@@ -132,6 +134,7 @@ class LoadDiffPanel(QWidget):
 
     def reset(self) -> None:
         """Forget the opened lines of another document."""
+        self._question.drop()
         self._opened = frozenset()
         self.model.show_page(None)
         self.rules.show_suggestions(())
@@ -139,12 +142,14 @@ class LoadDiffPanel(QWidget):
 
     def refresh(self) -> None:
         """Ask for the page anew."""
+        self._is_halted = False
         laid = self._watch.laid
         self.rules.refresh()
         if laid is None:
             return
         report, rows = laid.report, laid.rows
         if report is None or rows is None:
+            self._question.drop()
             self.model.show_page(None)
             self.overview.show_ranks(RANKS[:0], "")
             self.coverage.hide()
@@ -169,7 +174,18 @@ class LoadDiffPanel(QWidget):
             self._question.drop()
             self._show(work(SILENT))
         else:
-            self._question.ask(tr("Searching"), work, self._show)
+            self._question.ask(tr("Searching"), work, self._show, cancelled=self._search_halted)
+
+    def _search_halted(self) -> None:
+        """Somebody stopped it: what is drawn is not what was asked for."""
+        self._is_halted = True
+        self.table.empty_text = tr("Stopped")
+        self.banner.show_text("warning", tr("Stopped"), tr("Go on"))
+
+    def _laying_halted(self) -> None:
+        if self._watch.laid is None:
+            self.table.empty_text = tr("Stopped") if self._watch.is_halted else ""
+            self.table.viewport().update()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Space leaves the row out or takes it in; the menu key opens its menu."""
@@ -306,6 +322,12 @@ class LoadDiffPanel(QWidget):
     def _row_shown(self, place: int) -> None:
         line = self.model.line(place)
         self.selected.emit(() if line is None else line.rows)
+
+    def _banner_pressed(self) -> None:
+        if self._is_halted:
+            self.refresh()
+        else:
+            self._take_first_hint()
 
     def _take_first_hint(self) -> None:
         laid, document = self._watch.laid, self._watch.document

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from ruda.progress import SILENT, Monitor
 from ruda.session import (
+    Document,
     JobFailure,
     RuleDraft,
     RulesPage,
@@ -42,6 +44,7 @@ from ruda_workbench import recipe_operations as edits
 from ruda_workbench.context import Context
 from ruda_workbench.document_watch import DocumentWatch
 from ruda_workbench.item_models.change_table import ChangeTableModel
+from ruda_workbench.key_words import keys_text
 from ruda_workbench.panels.suggest_preview import SuggestPreviewWindow
 from ruda_workbench.qt_jobs import Latest
 from ruda_workbench.theme import text_font
@@ -61,6 +64,11 @@ PATIENCE = 300
 """Milliseconds after which it is said that rules are being tried."""
 COMMIT_AFTER = 900
 """Milliseconds without a key after which what was typed becomes an edit."""
+
+
+Drafts = tuple[RuleDraft, ...]
+Fields = tuple[Drafts, Drafts]
+"""The rules of a recipe, and what stood in the fields that cannot be rules yet."""
 
 
 class RulesCard(QFrame):
@@ -84,6 +92,9 @@ class RulesCard(QFrame):
         self._patience.timeout.connect(self._say_trying)
         self._page: RulesPage | None = None
         self._selection: DiffRow | None = None
+        self._of: int | None = None
+        self._drawn: Drafts = ()
+        self._unfinished: dict[int, Fields] = {}
         self._build()
         watch.suggested.connect(self._suggested)
         self.set_open(on=False)
@@ -130,8 +141,8 @@ class RulesCard(QFrame):
         self.presets.explain({offer.name: offer.note for offer in offers})
         self.presets.setText(tr("Presets"))
         self.presets.picked.connect(self._preset_picked)
-        self.undo = icon_button("undo", tr("Undo  Ctrl+Z"), "rules.undo")
-        self.redo = icon_button("redo", tr("Redo  Ctrl+Shift+Z"), "rules.redo")
+        self.undo = icon_button("undo", f"{tr('Undo')}  {keys_text('Ctrl+Z')}", "rules.undo")
+        self.redo = icon_button("redo", f"{tr('Redo')}  {keys_text('Ctrl+Shift+Z')}", "rules.redo")
         self.more = icon_button("more", tr("Files, reverse, schemas"), "rules.more")
         self.more.setMenu(self._more_menu())
         self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -208,8 +219,10 @@ class RulesCard(QFrame):
         self.setMinimumHeight(OPEN_HEIGHT if on else 0)
 
     def refresh(self) -> None:
-        """Draw the recipe of the document in front."""
+        """Draw the recipe of the document in front; what is being typed stays as it is."""
         document = self._watch.document
+        if self._of != (None if document is None else document.id):
+            self._leave_document()
         self.setEnabled(document is not None)
         if document is None:
             return
@@ -218,12 +231,33 @@ class RulesCard(QFrame):
         history = self._context.session.history(document.id)
         self.undo.setEnabled(history.undo_title is not None)
         self.redo.setEnabled(history.redo_title is not None)
-        self.undo.setToolTip(tr("Undo {title}  Ctrl+Z", title=history.undo_title or ""))
-        self.redo.setToolTip(tr("Redo {title}  Ctrl+Shift+Z", title=history.redo_title or ""))
+        undo = tr("Undo {title}", title=history.undo_title or "")
+        redo = tr("Redo {title}", title=history.redo_title or "")
+        self.undo.setToolTip(f"{undo}  {keys_text('Ctrl+Z')}")
+        self.redo.setToolTip(f"{redo}  {keys_text('Ctrl+Shift+Z')}")
         drafts = drafts_of(document.recipe)
-        if drafts != self.drafts or not self.rows:
-            self.list.show_drafts(drafts)
+        if self._of != document.id:
+            self._of = document.id
+            drawn, fields = self._unfinished.pop(document.id, (drafts, drafts))
+            self.list.show_drafts(fields if drawn == drafts else drafts)
+        elif drafts not in (self._drawn, _meant(self.drafts)):
+            self.list.show_drafts(merged(self._drawn, self.drafts, drafts))
+        self._drawn = drafts
         self.preview()
+
+    def _leave_document(self) -> None:
+        """Make an edit of what was typed, or keep it until its document comes back."""
+        left, drawn, drafts = self._open(self._of), self._drawn, self.drafts
+        self._of, self._drawn = None, ()
+        self._commit_timer.stop()
+        open_ids = {each.id for each in self._context.session.documents}
+        self._unfinished = {k: v for k, v in self._unfinished.items() if k in open_ids}
+        if left is not None and not self._edit(left, drafts):
+            self._unfinished[left.id] = (drawn, drafts)
+
+    def _open(self, number: int | None) -> Document | None:
+        documents = self._context.session.documents
+        return next((each for each in documents if each.id == number), None)
 
     def show_suggestions(self, lines: tuple[SuggestLine, ...]) -> None:
         """Offer what would let more tensors load."""
@@ -263,8 +297,16 @@ class RulesCard(QFrame):
             self._question.drop()
             self._show_page(work(SILENT))
         else:
-            self._question.ask(tr("Trying the rules"), work, self._show_page)
+            self._question.ask(
+                tr("Trying the rules"), work, self._show_page, cancelled=self._halted
+            )
             self._patience.start()
+
+    def _halted(self) -> None:
+        """Somebody stopped it; the next key, or what comes of the document, tries them anew."""
+        self._patience.stop()
+        self._summary.set_ink("missing")
+        self._summary.set_text(tr("Stopped"))
 
     def _say_trying(self) -> None:
         if self._question.is_waiting:
@@ -288,14 +330,16 @@ class RulesCard(QFrame):
     def commit(self) -> None:
         """Make what stands in the fields the recipe, if it can be understood."""
         self._commit_timer.stop()
-        document = self._watch.document
-        if document is None or self.drafts == drafts_of(document.recipe):
-            return
-        drafts = tuple(d for d in self.drafts if d.pattern or d.replacement)
-        if drafts == drafts_of(document.recipe):
-            return
-        title = edit_title(drafts_of(document.recipe), drafts)
-        edits.change_rules(self._context, document, title, drafts)
+        document = self._open(self._of)
+        if document is not None:
+            self._edit(document, self.drafts)
+
+    def _edit(self, document: Document, fields: Drafts) -> bool:
+        """Give a document the rules that stood in the fields; False if they cannot be any."""
+        drafts, before = _meant(fields), drafts_of(document.recipe)
+        if drafts == before:
+            return True
+        return edits.change_rules(self._context, document, edit_title(before, drafts), drafts)
 
     def add_rule(self) -> None:
         """Add an empty rule and put the cursor into it."""
@@ -398,8 +442,15 @@ class RulesCard(QFrame):
         if laid is None or laid.target is None or laid.report is None:
             return
         window = SuggestPreviewWindow(line, self.window())
-        window.taken.connect(self._suggestion_taken)
         document, target, report = laid.document, laid.target, laid.report
+
+        def taken(step: SuggestLine) -> None:
+            now = self._watch.document
+            if now is not None and now.id == document.id:
+                edits.take_suggestion(self._context, now, step)
+
+        window.taken.connect(taken)
+        self._watch.switched.connect(window.close)  # it is about this document only
         question = Latest(self._context.jobs, window)
 
         def work(monitor: Monitor) -> SuggestPreview:
@@ -435,3 +486,24 @@ class RulesCard(QFrame):
     def _menu_rule(self, action: QAction) -> None:
         pattern, replacement = action.data()
         self.add_draft(RuleDraft(pattern, replacement))
+
+
+def _meant(drafts: Drafts) -> Drafts:
+    """The drafts that somebody has written something into."""
+    return tuple(draft for draft in drafts if draft.pattern or draft.replacement)
+
+
+def merged(drawn: Drafts, fields: Drafts, now: Drafts) -> Drafts:
+    """The rules that a recipe has now, with what stands in the fields and is none of it yet.
+
+    ``drawn`` are those that the fields began with. Where both changed one rule, the recipe wins.
+    """
+    typed = _meant(fields)
+    if len(typed) < len(drawn):
+        return now
+    made = [
+        mine if at < len(drawn) and old == drawn[at] else old
+        for at, (old, mine) in enumerate(zip(now, typed, strict=False))
+    ]
+    empty = sum(1 for _ in itertools.takewhile(lambda draft: not _meant((draft,)), fields[::-1]))
+    return (*made, *now[len(made) :], *typed[len(drawn) :], *fields[len(fields) - empty :])

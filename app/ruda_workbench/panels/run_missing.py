@@ -20,6 +20,7 @@ _PICTURES = {
     Remedy.DATASET: "data",
     Remedy.DIFF: "warning",
     Remedy.SUGGESTION: "warning",
+    Remedy.AGAIN: "run",
     Remedy.NOTHING: "run",
 }
 

@@ -138,11 +138,13 @@ class TargetChooser(QWidget):
             row.setToolTip("\n".join((fit.facts, *fit.doubts)))
             row.clicked.connect(self._clicked)
             self._fit_rows.addWidget(row)
-        self._note.setText(
-            tr("No model finds all it wants; the load diff shows what is missing.")
-            if self._watch.is_found
-            else tr("Looking for models that find all they want in this file…")
-        )
+        if self._watch.is_found:
+            note = tr("No model finds all it wants; the load diff shows what is missing.")
+        elif self._watch.is_halted:
+            note = tr("Stopped")
+        else:
+            note = tr("Looking for models that find all they want in this file…")
+        self._note.setText(note)
         self._note.setVisible(not fits)
 
     def _show_coverages(self) -> None:

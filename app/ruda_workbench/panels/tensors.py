@@ -85,8 +85,11 @@ class TensorsPanel(QWidget):
         self.table.fold_asked.connect(self._toggle_family)
         self.table.row_shown.connect(self._row_shown)
 
-    def show_table(self, table: TensorTable | None) -> None:
-        """Draw another table; the search stays."""
+    def show_table(self, table: TensorTable | None, why: str = "") -> None:
+        """Draw another table, or why there is none; the search stays."""
+        if table is None:
+            self.table.empty_text = why
+            self.table.viewport().update()
         if table is self._table:
             return
         self._table = table

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
-from ruda.session import BatchChoice, Changes, dataset_page, is_dataset, later, tr
+from ruda.session import Changes, dataset_page, is_dataset, later, tr
 from ruda_workbench import data_operations
 from ruda_workbench.action_book import Action
 from ruda_workbench.batch_watch import BatchWatch
@@ -50,7 +50,6 @@ class DataWorkspace(Workspace):
         self.welcome = WelcomePanel(WELCOME)
         self._pages.addWidget(self.welcome)
         self._pages.addWidget(self._dataset_page())
-        context.session.choose_batch(BatchChoice(size=context.storage.settings.batch_size))
         self._connect()
         self._refresh()
 

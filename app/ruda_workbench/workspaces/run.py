@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from ruda.models import architectures
-from ruda.session import Changes, Remedy, later, tr
+from ruda.session import Changes, Remedy, later, say, tr
 from ruda_workbench import operations
 from ruda_workbench.action_book import Action
 from ruda_workbench.batch_watch import BatchWatch
@@ -54,7 +54,7 @@ class RunWorkspace(Workspace):
         column.setContentsMargins(Space.L, Space.M, Space.L, Space.M)
         column.setSpacing(Space.M)
         self.head = RunHead()
-        self.head.offer(tuple((a.name, f"{a.name}   {a.title}") for a in architectures()))
+        self.head.offer(tuple((a.name, f"{a.name}   {say(a.title)}") for a in architectures()))
         column.addWidget(self.head)
         self._pages = Pages()
         column.addWidget(self._pages, 1)
@@ -168,6 +168,8 @@ class RunWorkspace(Workspace):
             self._show_diff()
         elif remedy is Remedy.SUGGESTION:
             self._take_suggestion()
+        elif remedy is Remedy.AGAIN:
+            self.watch.look()
         else:
             self.context.workspace_wanted.emit("weights")
 

@@ -38,6 +38,7 @@ from ruda_workbench.context import Context
 from ruda_workbench.dialogs.refused_sheet import RefusedSheet
 from ruda_workbench.document_watch import DocumentWatch
 from ruda_workbench.fit_watch import FitWatch
+from ruda_workbench.halted import HaltedBanner
 from ruda_workbench.panels.convert import ConvertPanel
 from ruda_workbench.panels.inspector import InspectorPanel, Pair
 from ruda_workbench.panels.load_diff import LoadDiffPanel
@@ -111,6 +112,8 @@ class WeightsWorkspace(Workspace):
         self.stale = StaleBanner(self.context, self._changes)
         column.addWidget(self.stale)
         row = QHBoxLayout()
+        self.halted = HaltedBanner(self.watch, self.fits)
+        column.addWidget(self.halted)
         self.views = Segments([(v, tr(text)) for v, text in VIEWS], "weights.views")
         row.addWidget(self.views)
         row.addStretch(1)
@@ -160,6 +163,7 @@ class WeightsWorkspace(Workspace):
         self.watch.switched.connect(self._switched)
         self.watch.tabled.connect(self._tabled)
         self.watch.laid_anew.connect(self._laid)
+        self.watch.halted.connect(self._show_table)
         self.watch.viewed.connect(self._viewed)
         self.context.key_wanted.connect(self.reveal)
         self.context.refused_wanted.connect(self.show_refused)
@@ -343,14 +347,13 @@ class WeightsWorkspace(Workspace):
         self._pages.setCurrentIndex(0 if document is None else 1)
         self._inspector.show_pairs(())
         if document is None:
+        self.diff.reset()
+        self.convert.reset()
             self.tensors.show_table(None)
-            self.diff.reset()
-            self.convert.reset()
             self._size_of = (None, 0)
             self._show_recents()
         else:
-            self.tensors.show_table(self.watch.table)
-            self.diff.reset()
+            self._show_table()
             self._show_title()
             default = "tensors" if document.target is None else "diff"
             self.show_view(self._views.get(document.id, default))
@@ -363,7 +366,10 @@ class WeightsWorkspace(Workspace):
             self.fits.look(self.watch.document)
 
     def _tabled(self) -> None:
-        self.tensors.show_table(self.watch.table)
+    def _show_table(self) -> None:
+        self.tensors.show_table(self.watch.table, self.watch.table_problem)
+
+        self._show_table()
         if self.watch.document is not None and self.watch.document.target is None:
             self._look_for_fits()  # the next thing that a person asks
         self._show_title()

@@ -28,6 +28,7 @@ class Remedy(Enum):
     DATASET = later("Open a dataset")
     DIFF = later("Show the load diff")
     SUGGESTION = later("Take the suggestion")
+    AGAIN = later("Go on")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +65,17 @@ def run_setup(
     *,
     problem: str = "",
     mended: DiffReport | None = None,
+    halted: bool = False,
 ) -> RunSetup:
     """The state before a run. ``problem`` says why there is no report and never will be.
 
-    ``mended`` is the report with the certain suggestions taken, where they let a run start.
+    ``halted`` is true where somebody stopped the comparison before there was a report. ``mended``
+    is the report with the certain suggestions taken, where they let a run start.
     """
     sentence, remedy = _missing(document, choice, report, opened, problem)
+    if halted and not sentence and choice is not None:
+        sentence = tr("Stopped before it was known whether {title} can run.", title=choice.title)
+        remedy = Remedy.AGAIN
     if remedy is Remedy.DIFF and mended is not None and report is not None:
         sentence, remedy = _with_mend(sentence, mended), Remedy.SUGGESTION
     waiting = not sentence and report is None
