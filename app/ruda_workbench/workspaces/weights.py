@@ -111,9 +111,9 @@ class WeightsWorkspace(Workspace):
         column.addWidget(self.title)
         self.stale = StaleBanner(self.context, self._changes)
         column.addWidget(self.stale)
-        row = QHBoxLayout()
         self.halted = HaltedBanner(self.watch, self.fits)
         column.addWidget(self.halted)
+        row = QHBoxLayout()
         self.views = Segments([(v, tr(text)) for v, text in VIEWS], "weights.views")
         row.addWidget(self.views)
         row.addStretch(1)
@@ -162,8 +162,8 @@ class WeightsWorkspace(Workspace):
         self.convert.selected.connect(self._converted_selected)
         self.watch.switched.connect(self._switched)
         self.watch.tabled.connect(self._tabled)
-        self.watch.laid_anew.connect(self._laid)
         self.watch.halted.connect(self._show_table)
+        self.watch.laid_anew.connect(self._laid)
         self.watch.viewed.connect(self._viewed)
         self.context.key_wanted.connect(self.reveal)
         self.context.refused_wanted.connect(self.show_refused)
@@ -346,9 +346,9 @@ class WeightsWorkspace(Workspace):
         self.fits.follow(document)
         self._pages.setCurrentIndex(0 if document is None else 1)
         self._inspector.show_pairs(())
-        if document is None:
         self.diff.reset()
         self.convert.reset()
+        if document is None:
             self.tensors.show_table(None)
             self._size_of = (None, 0)
             self._show_recents()
@@ -365,10 +365,10 @@ class WeightsWorkspace(Workspace):
         if self.watch.document is not None:
             self.fits.look(self.watch.document)
 
-    def _tabled(self) -> None:
     def _show_table(self) -> None:
         self.tensors.show_table(self.watch.table, self.watch.table_problem)
 
+    def _tabled(self) -> None:
         self._show_table()
         if self.watch.document is not None and self.watch.document.target is None:
             self._look_for_fits()  # the next thing that a person asks
