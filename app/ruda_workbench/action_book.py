@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
-from ruda.session import tr
+from ruda.session import later, tr
 from ruda_workbench.icons import icon
 
 T = TypeVar("T")
@@ -82,7 +82,7 @@ class ActionBook(QObject):
         def start(_: object) -> None:
             run()
 
-        self.add((Action(action_id, title, start, tr("Go"), icon=icon_name, keys=keys),), None)
+        self.add((Action(action_id, title, start, later("Go"), icon=icon_name, keys=keys),), None)
 
     def run(self, action_id: str) -> bool:
         """Run an action if it is available now; False where it is not."""

@@ -384,7 +384,7 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         icon="stop",
         keys="Ctrl+.",
         available=_has_job,
-        words="cancel",
+        words=later("cancel"),
     ),
     Action("file.quit", later("Quit"), _quit, later("File"), icon="quit", keys="Ctrl+Q"),
 )

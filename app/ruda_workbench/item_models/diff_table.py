@@ -79,7 +79,9 @@ class DiffTableModel(CellModel):
         line = self.line(row)
         if line is None:
             return ""
-        keys = " onto ".join(key for key in (line.source, line.target) if key)
+        keys = line.source or line.target
+        if line.source and line.target:
+            keys = tr("{source} onto {target}", source=line.source, target=line.target)
         count = tr(", {count} tensors", count=line.count) if line.is_family else ""
         return tr(
             "{word}, {keys}{count}, shape {shape}, {what}",

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ruda.session import later, tr
+from ruda.session import later
 from ruda_workbench.item_models.cell_model import CellModel
 from ruda_workbench.widgets.data_table import Cell, Column
+from ruda_workbench.widgets.levels import level_word
 from ruda_workbench.widgets.notices import Notice
 
 KIND, TITLE, TEXT = range(3)
-MARKS = {
-    "info": (later("Note"), "skipped"),
-    "done": (later("Done"), "applied"),
-    "warning": (later("Warning"), "missing"),
-    "error": (later("Error"), "error"),
-}
-"""The word of each kind of notice, and the status whose mark it has."""
+MARKS = {"info": "skipped", "done": "applied", "warning": "missing", "error": "error"}
+"""The status whose mark each kind of notice has."""
 MOST = 500
 
 
@@ -54,8 +50,7 @@ class MessageTableModel(CellModel):
         """One cell."""
         notice = self._notices[row]
         if column == KIND:
-            word, mark = MARKS[notice.kind]
-            return Cell(tr(word), status=mark)
+            return Cell(level_word(notice.kind), status=MARKS[notice.kind])
         if column == TITLE:
             return Cell(notice.title)
         return Cell(notice.text.replace("\n", " "), ink="dim")

@@ -10,6 +10,7 @@ from PySide6.QtGui import QFocusEvent, QFontMetrics, QKeyEvent, QPainter, QPaint
 from PySide6.QtWidgets import QLineEdit, QSizePolicy, QWidget
 
 from ruda.session import tr
+from ruda_workbench.key_words import keys_text
 from ruda_workbench.theme import colour, text_font
 from ruda_workbench.tokens import Radius, Space, Type
 from ruda_workbench.widgets.painting import draw_round, draw_text
@@ -87,11 +88,12 @@ class CommandField(QLineEdit):
             return
         painter = QPainter(self)
         font = text_font(Type.CAPTION)
-        width = QFontMetrics(font).horizontalAdvance("Ctrl K") + 12
+        keys = keys_text("Ctrl+K")
+        width = QFontMetrics(font).horizontalAdvance(keys) + 12
         tag = QRectF(self.width() - width - 8, self.height() / 2 - 9, width, 18)
         draw_round(painter, tag, Radius.TAG, fill=colour("panel"), line=colour("control_line"))
         align = Qt.AlignmentFlag.AlignHCenter
-        draw_text(painter, tag, "Ctrl K", font=font, ink="dim", align=align)
+        draw_text(painter, tag, keys, font=font, ink="dim", align=align)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Offer everything."""

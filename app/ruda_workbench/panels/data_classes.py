@@ -76,7 +76,7 @@ class ClassCard(QFrame):
     def _stopped(self) -> None:
         self._counted = None
         self._headline.set_text(tr("The classes were not counted"))
-        self._note.set_text("stopped")
+        self._note.set_text(tr("Stopped"))
 
     def _draw(self, page: ClassPage) -> None:
         self._headline.set_text(page.headline)

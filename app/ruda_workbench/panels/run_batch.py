@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from ruda.session import BatchPage, RunPage, tr
 from ruda_workbench.context import Context
+from ruda_workbench.key_words import keys_text
 from ruda_workbench.panels.batch_card import BatchCard
 from ruda_workbench.panels.run_figure import FigureCard
 from ruda_workbench.theme import text_font
@@ -83,7 +84,10 @@ class RunBatchPanel(QWidget):
         elif running:
             self.figure.show_words(tr("Running…"), "")
         else:
-            self.figure.show_words(tr("Not run yet"), tr("Ctrl+R runs the model on this batch"))
+            self.figure.show_words(
+                tr("Not run yet"),
+                tr("{keys} runs the model on this batch", keys=keys_text("Ctrl+R")),
+            )
         self.strip.show_page(page)
         self._card.show_page(batch)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 
 from ruda.session import RunSetup, tr
+from ruda_workbench.key_words import keys_text
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Type
 from ruda_workbench.widgets.buttons import Picker, push_button
@@ -34,7 +35,7 @@ class RunHead(Head):
         self._facts = fact_line("run.facts")
         self.whole = push_button(tr("Run the whole dataset"), "run.whole")
         self.run = push_button(tr("Run the batch"), "run.run", primary=True)
-        self.run.setToolTip(tr("Run the model on the batch  Ctrl+R"))
+        self.run.setToolTip(f"{tr('Run the model on the batch')}  {keys_text('Ctrl+R')}")
         self.lay_out((self._weights, self._word, self.model), self._facts, (self.whole, self.run))
         self.whole.clicked.connect(self._whole)
         self.run.clicked.connect(self.batch_asked)

@@ -11,6 +11,7 @@ from ruda_workbench.theme import colours
 from ruda_workbench.tokens import Radius, Space, mix
 from ruda_workbench.widgets.buttons import push_button
 from ruda_workbench.widgets.labels import label
+from ruda_workbench.widgets.levels import level_word
 from ruda_workbench.widgets.painting import draw_round
 
 
@@ -57,7 +58,7 @@ class Banner(QFrame):
         """Say something at ``error`` or ``warning`` level; an empty text hides the banner."""
         self._level = self._sign.level = level
         self._text.setText(text)
-        self.setAccessibleName(f"{level}: {text}")
+        self.setAccessibleName(f"{level_word(level)}: {text}")
         self._button.setText(button)
         self._button.setAccessibleName(button)
         self._button.setVisible(bool(button))

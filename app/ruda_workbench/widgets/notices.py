@@ -15,6 +15,7 @@ from ruda_workbench.theme import colours, text_font
 from ruda_workbench.tokens import Size, Space
 from ruda_workbench.widgets.buttons import icon_button, push_button
 from ruda_workbench.widgets.labels import label
+from ruda_workbench.widgets.levels import level_word
 
 WIDTH = 420
 _BUTTONS_WIDTH = WIDTH - 2 * Space.M - 3 * Space.S - 2 * Size.HIT
@@ -68,7 +69,7 @@ class NoticeCard(QFrame):
         self.notice = notice
         self.setProperty("surface", "popup")
         self.setObjectName(f"notice.{notice.kind}")
-        self.setAccessibleName(f"{notice.kind}: {notice.title}. {notice.text}")
+        self.setAccessibleName(f"{level_word(notice.kind)}: {notice.title}. {notice.text}")
         self.setFixedWidth(WIDTH)
         row = QHBoxLayout(self)
         row.setContentsMargins(Space.M, Space.M, Space.S, Space.M)

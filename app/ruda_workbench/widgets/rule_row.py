@@ -7,6 +7,7 @@ from PySide6.QtGui import QKeySequence, QMouseEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from ruda.session import RuleDraft, RuleLine, schema_draft, schema_of, tr
+from ruda_workbench.key_words import keys_text
 from ruda_workbench.theme import mono_font, text_font
 from ruda_workbench.tokens import Space, Type
 from ruda_workbench.widgets.buttons import Switch, icon_button
@@ -46,8 +47,8 @@ class RuleRow(QWidget):
         self.replacement = self._field(
             f"rule.{number}.replacement", tr("Rule {place}: replace by", place=place), tr("nothing")
         )
-        up = icon_button("up", tr("Earlier  Ctrl+Shift+Up"), f"rule.{number}.up")
-        down = icon_button("down", tr("Later  Ctrl+Shift+Down"), f"rule.{number}.down")
+        up = icon_button("up", _with_keys(tr("Earlier"), 0), f"rule.{number}.up")
+        down = icon_button("down", _with_keys(tr("Later"), 1), f"rule.{number}.down")
         remove = icon_button("trash", tr("Remove the rule"), f"rule.{number}.remove")
         row = QHBoxLayout()
         row.setSpacing(Space.XS)
@@ -220,6 +221,10 @@ class _Grip(QLabel):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Let go."""
         self._row.dropped.emit()
+
+
+def _with_keys(text: str, place: int) -> str:
+    return f"{text}  {keys_text(MOVE_KEYS[place])}"
 
 
 def _problem(line: RuleLine) -> str:

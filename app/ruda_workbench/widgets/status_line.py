@@ -9,6 +9,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu
 
 from ruda.session import tr
+from ruda_workbench.key_words import keys_text
 from ruda_workbench.theme import text_font
 from ruda_workbench.tokens import Size, Space, Type
 from ruda_workbench.widgets.bars import ProgressStrip
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 LINGER = 250
 """Milliseconds before a job is shown: shorter ones would only flicker."""
 MEMORY_EVERY = 2000
+MOST = 20
+"""Findings that are listed; of more, how many there are."""
 NARROW = 900
 """Width under which a running job takes the place of the memory."""
 
@@ -67,7 +70,7 @@ class StatusLine(QFrame):
         self._jobs = push_button(tr("Jobs"), "status.jobs", link=True)
         self._jobs.setFont(font)
         self._jobs.setProperty("quiet", True)
-        self._jobs.setToolTip(tr("Show or hide the jobs") + "  Ctrl+J")
+        self._jobs.setToolTip(f"{tr('Show or hide the jobs')}  {keys_text('Ctrl+J')}")
         self._jobs.clicked.connect(self.jobs_asked)
         self._memory = label(role="dim", font=font)
         self._memory.setObjectName("status.memory")
@@ -133,8 +136,11 @@ class StatusLine(QFrame):
         self._sentences = findings
         old = self._findings.menu()
         menu = QMenu(self._findings)
-        for sentence in findings[:20]:
+        for sentence in findings[:MOST]:
             menu.addAction(sentence if len(sentence) < 160 else f"{sentence[:157]}…")
+        if count > MOST:
+            more = menu.addAction(tr("and {count} more", count=count - MOST))
+            more.setEnabled(False)
         self._findings.setMenu(menu)
         if old is not None:
             old.deleteLater()

@@ -243,7 +243,7 @@ DataWorkspace.ACTIONS = (
         _ask_folder,
         later("Data"),
         icon="open",
-        words="folder",
+        words=later("folder"),
     ),
     Action(
         "data.open-file",
@@ -251,7 +251,7 @@ DataWorkspace.ACTIONS = (
         _ask_file,
         later("Data"),
         icon="file",
-        words="idx",
+        words=later("idx"),
     ),
     Action(
         "data.sample",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ruda.errors import SettingError
+from ruda.session.language import tr
 
 if TYPE_CHECKING:
     from ruda.store import Recipe, TensorIndex
@@ -104,12 +105,12 @@ class History:
     saved: int | None = 0
 
     @classmethod
-    def begin(cls, document: Document, title: str = "Open", *, dirty: bool = False) -> History:
+    def begin(cls, document: Document, title: str = "", *, dirty: bool = False) -> History:
         """History of a document that was just opened; nothing to undo.
 
         Nothing to save either, unless it is ``dirty``: brought back as it was, which was not saved.
         """
-        return cls((HistoryStep(title, document),), saved=None if dirty else 0)
+        return cls((HistoryStep(title or tr("Open"), document),), saved=None if dirty else 0)
 
     @property
     def document(self) -> Document:

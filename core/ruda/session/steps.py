@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ruda.session.flags import flat_filter
-from ruda.session.language import tr
+from ruda.session.language import later, tr
 from ruda.session.wording import counted, listed
 from ruda.store import Action, CastScope, DTypePolicy, PathFilter, Recipe
 
@@ -25,16 +25,16 @@ def step_lines(recipe: Recipe) -> tuple[str, ...]:
         lines.append(f"{what} {cast.to}{kept}")
     lines += [_policy_line(policy) for policy in recipe.policy]
     lines += _select_lines(recipe.select)
-    for action in Action:
+    for action, line in _PLAIN.items():
         keys = [decision.key for decision in recipe.decide if decision.action is action]
-        if keys and action in _PLAIN:
-            lines.append(f"{action.value} {listed(keys)}")
+        if keys:
+            lines.append(tr(line, keys=listed(keys)))
     lines += [f"{d.text}: {d.key}" for d in recipe.decide if d.action not in _PLAIN]
     return tuple(lines)
 
 
-_PLAIN = (Action.SKIP, Action.KEEP)
-"""Actions that say all by their name."""
+_PLAIN = {Action.SKIP: later("skip {keys}"), Action.KEEP: later("keep {keys}")}
+"""Actions that say all by their name; several keys share a line."""
 
 
 def _policy_line(policy: DTypePolicy) -> str:
