@@ -49,15 +49,34 @@ def _legacy(array: Array) -> Any:
     return array.copy().__dlpack__()
 
 
+def _require_crossing(dtype: np.dtype[Any]) -> None:
+    """Raise DTypeError for arrays of NumPy that NumPy cannot hand to itself."""
+    DType.from_numpy(dtype)
+    if dtype.num >= _FIRST_FOREIGN:
+        raise DTypeError(f"from_dlpack: {dtype} cannot cross; Tensor.from_data takes the array")
+    if not dtype.isnative:
+        raise DTypeError(
+            f"from_dlpack: {dtype.str} in foreign byte order cannot cross; Tensor.from_data copies "
+            f"it into native"
+        )
+
+
 def array_of(other: Any, *, copy: bool | None) -> Array:
     """The array of an object with ``__dlpack__``; shares memory unless ``copy`` is True.
 
     Raises DTypeError for a dtype that NumPy does not read (bf16 among them), BufferError where
     ``copy=False`` cannot be kept or the memory is not in reach.
     """
+    if isinstance(other, np.ndarray):
+        _require_crossing(other.dtype)
     try:
         array = np.from_dlpack(other, copy=copy)
     except RuntimeError as error:
         raise DTypeError(f"from_dlpack: {error}; cast it there first, or pass its bits") from None
+    except (BufferError, TypeError, ValueError) as error:
+        if isinstance(error, DTypeError):
+            raise
+        name = type(other).__name__
+        raise BufferError(f"from_dlpack: {name} does not hand out its memory: {error}") from None
     DType.from_numpy(array.dtype)
     return array

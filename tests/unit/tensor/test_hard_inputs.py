@@ -161,3 +161,48 @@ REFUSED = [
 def test_refused(call, error, message):
     with pytest.raises(error, match=re.escape(message)):
         call()
+
+
+class Unwilling:
+    """Speaks DLPack, and hands out nothing."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __dlpack__(self, **_asked):
+        if self.error is None:
+            return 5
+        raise self.error
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+NOT_CROSSING = [
+    (np.ones(2, DType.BF16.numpy), DTypeError, "from_dlpack: bfloat16 cannot cross; Tensor.from"),
+    (np.ones(2, ">f4"), DTypeError, "from_dlpack: >f4 in foreign byte order cannot cross"),
+    (np.array([None]), DTypeError, "NumPy dtype object has no Ruda dtype"),
+    (np.zeros(2, "i4,f4"), DTypeError, "has no Ruda dtype"),
+    (np.zeros(2, "M8[s]"), DTypeError, "datetime64[s] has no Ruda dtype"),
+    (Tensor.ones((2,), dtype=DType.BF16), DTypeError, "DLPack: NumPy cannot hand out bf16"),
+    (Unwilling(ValueError("gone")), BufferError, "Unwilling does not hand out its memory: gone"),
+    (Unwilling(BufferError("on a GPU")), BufferError, "does not hand out its memory: on a GPU"),
+    (Unwilling(None), BufferError, "from_dlpack: Unwilling does not hand out its memory"),
+]
+
+
+@pytest.mark.parametrize(
+    ("other", "error", "message"), NOT_CROSSING, ids=[m for *_, m in NOT_CROSSING]
+)
+def test_what_does_not_cross_by_dlpack(other, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        xp.from_dlpack(other)
+
+
+def test_read_only_memory_crosses():
+    source = np.arange(3.0)
+    source.flags.writeable = False
+    shared = xp.from_dlpack(source)
+    assert np.shares_memory(shared.numpy(), source)
+    assert xp.from_dlpack(source[::-1]).tolist() == [2, 1, 0]
+    assert np.from_dlpack(shared).tolist() == [0, 1, 2]

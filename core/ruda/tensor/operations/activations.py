@@ -20,6 +20,7 @@ from ruda.tensor.operations.operands import (
     recast,
     working,
 )
+from ruda.tensor.operations.reductions import added
 from ruda.tensor.promotion import require_float
 from ruda.tensor.sizes import number
 
@@ -277,7 +278,7 @@ def softmax(values: Array, axis: int) -> Array:
         return recast(_kernels.softmax(wide), dtype)
     with np.errstate(all="ignore"):
         powers = np.exp(wide - wide.max(axis=axis, keepdims=True, initial=-np.inf))
-        result = powers / powers.sum(axis=axis, keepdims=True)
+        result = powers / added(powers, (axis,), keepdims=True)
     return recast(result, dtype)
 
 
@@ -294,7 +295,7 @@ def quiet_softmax(values: Array, axis: int) -> Array:
     with np.errstate(all="ignore"):
         largest = wide.max(axis=axis, keepdims=True, initial=0)
         powers = np.exp(wide - largest)
-        result = powers / (np.exp(-largest) + powers.sum(axis=axis, keepdims=True))
+        result = powers / (np.exp(-largest) + added(powers, (axis,), keepdims=True))
     return recast(result, dtype)
 
 
@@ -306,7 +307,7 @@ def log_softmax(values: Array, axis: int) -> Array:
         return recast(_kernels.log_softmax(wide), dtype)
     with np.errstate(all="ignore"):
         centred = wide - wide.max(axis=axis, keepdims=True, initial=-np.inf)
-        result = centred - np.log(np.exp(centred).sum(axis=axis, keepdims=True))
+        result = centred - np.log(added(np.exp(centred), (axis,), keepdims=True))
     return recast(result, dtype)
 
 
@@ -317,5 +318,5 @@ def log_sum_exp(values: Array, axis: int, *, keepdims: bool) -> Array:
     with np.errstate(all="ignore"):
         largest = wide.max(axis=axis, keepdims=True, initial=-np.inf)
         finite = np.where(np.isfinite(largest), largest, 0)
-        found = np.log(np.exp(wide - finite).sum(axis=axis, keepdims=True)) + finite
+        found = np.log(added(np.exp(wide - finite), (axis,), keepdims=True)) + finite
     return recast(found if keepdims else found.squeeze(axis), dtype)

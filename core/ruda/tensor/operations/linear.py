@@ -21,7 +21,7 @@ from ruda.tensor.operations.operands import (
     pair,
     recast,
 )
-from ruda.tensor.operations.reductions import total
+from ruda.tensor.operations.reductions import added, total
 from ruda.tensor.promotion import accumulator, promote, require_float, require_inexact
 from ruda.tensor.sizes import number, reach, sizes_of
 
@@ -236,10 +236,10 @@ def _vector_norm(sizes: Array, order: float) -> Array:
     if order == 0:
         return np.asarray(np.count_nonzero(sizes, axis=0)).astype(sizes.dtype)
     if order == 1:
-        return np.asarray(sizes.sum(axis=0))
+        return added(sizes, (0,))
     if order == 2:
-        return np.asarray(np.linalg.norm(sizes, axis=0))
-    return np.asarray((sizes**order).sum(axis=0) ** (1.0 / order))
+        return np.asarray(np.sqrt(added(np.square(sizes), (0,))))
+    return np.asarray(added(sizes**order, (0,)) ** (1.0 / order))
 
 
 def normalised(values: Array, order: float, axis: int, floor: float) -> Array:
