@@ -230,6 +230,8 @@ def settle(window: MainWindow, *, limit: int = SETTLE_LIMIT) -> None:
     """
     from PySide6.QtCore import QCoreApplication, QEventLoop
 
+    from ruda_workbench.aside import Aside
+
     loop = QEventLoop()
     quiet = 0
 
@@ -238,7 +240,8 @@ def settle(window: MainWindow, *, limit: int = SETTLE_LIMIT) -> None:
         context = window.context
         held = window.property(STANDING) or ()
         running = [job for job in context.jobs.running if job.id not in held]
-        quiet = 0 if running or context.aside.is_busy else quiet + 1
+        asides = any(each.is_busy for each in window.findChildren(Aside))
+        quiet = 0 if running or asides else quiet + 1
         if quiet >= 3:
             loop.quit()
 

@@ -182,7 +182,7 @@ class DocumentWatch(QObject):
         if changes & Changes.DOCUMENTS:
             open_ids = {d.id for d in self._context.session.documents}
             self._tables = {k: v for k, v in self._tables.items() if k in open_ids}
-            self._context.derived.forget()
+            self._context.derived.forget(self._context.session.documents)
         document = self._document
         if before is not document:
             self._forget_halts()

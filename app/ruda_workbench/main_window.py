@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ruda.session import Changes, JobNews
     from ruda_workbench.context import Context
     from ruda_workbench.item_models.command_list import Entry
+    from ruda_workbench.path_looks import PathLook
     from ruda_workbench.widgets.notices import Notice
     from ruda_workbench.workspaces.workspace import Workspace
 
@@ -126,6 +127,7 @@ class MainWindow(Frame):
         from ruda_workbench.action_book import ActionBook
         from ruda_workbench.panels.drawer import HEIGHT as DRAWER_HEIGHT
         from ruda_workbench.panels.drawer import Drawer
+        from ruda_workbench.path_looks import PathLooks
         from ruda_workbench.widgets.document_tabs import DocumentTabs
         from ruda_workbench.widgets.drop_veil import DropVeil
         from ruda_workbench.widgets.notices import NoticeStack
@@ -133,6 +135,8 @@ class MainWindow(Frame):
 
         focus = self.focusWidget()
         self.book = ActionBook(self, self.soon)
+        self._looks = PathLooks(self)
+        self._looks.slow.connect(self._say_slow)
         self.tabs = DocumentTabs()
         self._top.takeAt(1)  # the room that was kept for the tabs
         self._top.insertWidget(1, self.tabs, 4)
@@ -434,12 +438,20 @@ class MainWindow(Frame):
         self.soon(partial(self._open_paths, paths))
 
     def _open_paths(self, paths: list[Path]) -> None:
-        order = [self._current, *(n for n in self._workspaces if n != self._current)]
+        self._looks.ask(paths, partial(self._open_found, self._current))
+
+    def _open_found(self, front: str, paths: Sequence[PathLook]) -> None:
+        order = [front, *(n for n in self._workspaces if n != front)]
         order.sort(key=lambda name: name == "weights")  # it takes any file, so it is asked last
-        for path in paths:
-            taker = next((n for n in order if self._workspaces[n].accepts(path)), "weights")
+        for found in paths:
+            takers = (n for n in order if self._workspaces[n].accepts(found, in_front=n == front))
+            taker = next(takers, "weights")
             self.show_workspace(taker)
-            self._workspaces[taker].open_path(path)
+            self._workspaces[taker].open_path(found.path)
+
+    def _say_slow(self, paths: Sequence[Path]) -> None:
+        title = tr("The disk of {name} does not answer yet", name=paths[0].name)
+        self.context.notify("info", title, tr("It is opened as soon as it does."))
 
     def ask_open(self) -> None:
         """Ask for what the workspace in front opens: files of weights, unless it has its own."""

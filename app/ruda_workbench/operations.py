@@ -55,10 +55,14 @@ def open_document(
     """
     document_id = context.session.reserve()
     harmful: list[str] = []
+    sizes: list[int] = []
 
     def work(monitor: Monitor) -> Part:
         try:
-            return open_part(path, top_level_key, monitor=monitor)
+            made = open_part(path, top_level_key, monitor=monitor)
+            if made[0].unsafe:
+                sizes.append(made[0].nbytes)
+            return made
         except UnsafeContentError as error:
             harmful.extend(error.names)
             raise
@@ -76,7 +80,7 @@ def open_document(
             dirty=dirty,
         )
         if index.unsafe:
-            _tell_unknown(context, document)
+            _tell_unknown(context, document, *sizes)
         context.folder = path.parent
         if remember:
             context.storage.remember(path)
@@ -98,7 +102,7 @@ def open_document(
     )
 
 
-def _tell_unknown(context: Context, document: Document) -> None:
+def _tell_unknown(context: Context, document: Document, nbytes: int) -> None:
     """Name the classes that a file asks for, none of which is loaded."""
     context.notify(
         "warning",
@@ -107,7 +111,7 @@ def _tell_unknown(context: Context, document: Document) -> None:
             "Refused: {unsafe}. The tensors are read all the same.",
             unsafe=listed(document.index.unsafe),
         ),
-        (tr("Show"), partial(context.refused_wanted.emit, refused_page(document))),
+        (tr("Show"), partial(context.refused_wanted.emit, refused_page(document, nbytes))),
     )
 
 

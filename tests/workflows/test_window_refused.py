@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -106,3 +107,28 @@ def test_a_file_without_code_has_nothing_to_show(
     settled()
     assert weights.watch.document is not None
     assert not window.book.is_available("weights.refused")
+
+
+def test_its_tensors_are_summed_beside_the_window(
+    window: MainWindow,
+    settled: Callable[[], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = with_entry(tmp_path, Marker())
+    threads: list[threading.Thread] = []
+
+    def seen(of: Callable[[TensorIndex], object]) -> Callable[[TensorIndex], object]:
+        def look(index: TensorIndex) -> object:
+            threads.append(threading.current_thread())
+            return of(index)
+
+        return look
+
+    for name in ("facts", "values"):
+        monkeypatch.setattr(TensorIndex, name, seen(getattr(TensorIndex, name)))
+    window.open_paths([path])
+    settled()
+    assert window.notices.notices[-1].buttons
+    assert threads
+    assert threading.main_thread() not in threads

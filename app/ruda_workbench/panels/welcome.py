@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -18,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from ruda.session import later, tr
+from ruda_workbench.aside import Aside
 from ruda_workbench.icons import paint_icon
 from ruda_workbench.theme import colour, colours, text_font
 from ruda_workbench.tokens import Radius, Space, Type
@@ -61,19 +63,24 @@ class _Picture(QWidget):
 
 
 class _RecentRow(QAbstractButton):
-    def __init__(self, recent: RecentFile) -> None:
+    def __init__(self, recent: RecentFile, *, is_gone: bool) -> None:
         super().__init__()
         self.recent = recent
-        self._gone = not recent.exists
         self.setObjectName("welcome.recent")
         self.setText(recent.name)
-        gone = tr(", not found") if self._gone else ""
-        self.setAccessibleName(f"{recent.name}, {recent.path}{gone}")
         self.setToolTip(recent.path)
-        self.setEnabled(not self._gone)
+        self.set_gone(is_gone=is_gone)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def set_gone(self, *, is_gone: bool) -> None:
+        """Say that the file is not there, and offer it no more; or offer it."""
+        self._gone = is_gone
+        gone = tr(", not found") if is_gone else ""
+        self.setAccessibleName(f"{self.recent.name}, {self.recent.path}{gone}")
+        self.setEnabled(not is_gone)
+        self.update()
 
     def sizeHint(self) -> QSize:
         return QSize(300, 34)
@@ -145,6 +152,8 @@ class WelcomePanel(QWidget):
     def __init__(self, text: WelcomeText = _WEIGHTS) -> None:
         super().__init__()
         self._text = text
+        self._looks: dict[str, Aside] = {}
+        self._gone: set[str] = set()
         self.setObjectName(text.name)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.XL)
@@ -220,7 +229,10 @@ class WelcomePanel(QWidget):
         return zone
 
     def show_page(self, recents: Sequence[RecentFile], *, has_sample: bool) -> None:
-        """Show these recent files."""
+        """Show these recent files; whether they are there is seen a moment later.
+
+        Until then a file is as it was the last time, so a disk that is away holds nobody up.
+        """
         self._sample.setVisible(has_sample)
         while self._recents.count():
             item = self._recents.takeAt(0)
@@ -229,10 +241,26 @@ class WelcomePanel(QWidget):
                 widget.setParent(None)
                 widget.deleteLater()
         for recent in recents[:MOST_RECENTS]:
-            row = _RecentRow(recent)
+            row = _RecentRow(recent, is_gone=recent.path in self._gone)
             row.clicked.connect(self._recent_clicked)
             self._recents.addWidget(row)
+            self._look(recent)
         self._recent_card.setVisible(bool(recents))
+
+    def _look(self, recent: RecentFile) -> None:
+        path = recent.path
+        if path not in self._looks:
+            self._looks[path] = Aside(self)
+        self._looks[path].ask(partial(_is_there, recent), partial(self._seen, path))
+
+    def _seen(self, path: str, is_there: bool) -> None:
+        if is_there:
+            self._gone.discard(path)
+        else:
+            self._gone.add(path)
+        for row in self.findChildren(_RecentRow):
+            if row.recent.path == path:
+                row.set_gone(is_gone=not is_there)
 
     def set_dropping(self, *, active: bool) -> None:
         """Light up the zone while something hangs over the window."""
@@ -244,3 +272,11 @@ class WelcomePanel(QWidget):
         row = self.sender()
         if isinstance(row, _RecentRow):
             self.recent_asked.emit(row.recent.path)
+
+
+def _is_there(recent: RecentFile) -> bool:
+    """False for a file that is gone; one that cannot be looked at is offered, opening says why."""
+    try:
+        return recent.exists
+    except (OSError, ValueError):
+        return True

@@ -20,6 +20,7 @@ from ruda_workbench.panels.compare_lines import CompareLinesPanel
 from ruda_workbench.panels.compare_maps import CompareMapsPanel
 from ruda_workbench.panels.compare_sides import CompareOptionsCard
 from ruda_workbench.panels.welcome import WelcomePanel, WelcomeText
+from ruda_workbench.path_looks import PathLook
 from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.roomy import Pages
 from ruda_workbench.workspaces.workspace import Workspace
@@ -111,9 +112,9 @@ class CompareWorkspace(Workspace):
         table = self.watch.table
         return () if table is None else tuple(map(say, table.report.notes))
 
-    def accepts(self, path: Path) -> bool:
+    def accepts(self, found: PathLook, *, in_front: bool) -> bool:
         """While it is in front, every file."""
-        return self.isVisible() and not path.is_dir()
+        return in_front and not found.is_folder
 
     def open_path(self, path: Path) -> None:
         """Open a file for the side that is free."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
-from ruda.session import Changes, dataset_page, is_dataset, later, tr
+from ruda.session import Changes, dataset_page, later, tr
 from ruda_workbench import data_operations
 from ruda_workbench.action_book import Action
 from ruda_workbench.batch_watch import BatchWatch
@@ -17,6 +17,7 @@ from ruda_workbench.panels.data_classes import ClassCard
 from ruda_workbench.panels.data_head import DataHead
 from ruda_workbench.panels.data_item import ItemPanel
 from ruda_workbench.panels.welcome import WelcomePanel, WelcomeText
+from ruda_workbench.path_looks import PathLook
 from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.roomy import Pages
 from ruda_workbench.workspaces.workspace import Workspace
@@ -107,9 +108,9 @@ class DataWorkspace(Workspace):
         page = self.watch.page
         return () if page is None else tuple(t.problem for t in page.tiles if t.problem)
 
-    def accepts(self, path: Path) -> bool:
+    def accepts(self, found: PathLook, *, in_front: bool) -> bool:
         """Datasets by their names; while it is in front, every folder."""
-        return is_dataset(path) or (self.isVisible() and path.is_dir())
+        return found.is_dataset or (in_front and found.is_folder)
 
     def open_path(self, path: Path) -> None:
         """Open a dataset."""

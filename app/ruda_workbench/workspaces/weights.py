@@ -46,6 +46,7 @@ from ruda_workbench.panels.target_chooser import TargetChooser
 from ruda_workbench.panels.tensors import TensorsPanel
 from ruda_workbench.panels.title import FILE_TARGET, TitleRow
 from ruda_workbench.panels.welcome import WelcomePanel
+from ruda_workbench.path_looks import PathLook
 from ruda_workbench.plain_words import without_options
 from ruda_workbench.saving import Saving
 from ruda_workbench.tokens import Space
@@ -200,9 +201,9 @@ class WeightsWorkspace(Workspace):
         many = len(document.index.notes)
         return (*said[:many], *unsafe, *said[many:])
 
-    def accepts(self, path: Path) -> bool:
+    def accepts(self, found: PathLook, *, in_front: bool) -> bool:
         """Every file; folders are for others."""
-        return not path.is_dir()
+        return not found.is_folder
 
     def open_path(self, path: Path) -> None:
         """Open a file of weights."""

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from ruda_workbench.action_book import Action
 from ruda_workbench.context import Context
+from ruda_workbench.path_looks import PathLook
 
 
 class Workspace(QWidget):
@@ -52,8 +53,11 @@ class Workspace(QWidget):
         """Sentences behind the findings of the status line."""
         return ()
 
-    def accepts(self, path: Path) -> bool:
-        """True if a dropped or named path is for this workspace. Looks at names, reads nothing."""
+    def accepts(self, found: PathLook, *, in_front: bool) -> bool:
+        """True if a dropped or named path is for this workspace; the disk was asked before.
+
+        ``in_front`` says whether the workspace was in front when it was dropped or named.
+        """
         return False
 
     def open_path(self, path: Path) -> None:

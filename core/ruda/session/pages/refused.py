@@ -71,10 +71,13 @@ class RefusedPage:
         return any(name.is_grave for name in self.names)
 
 
-def refused_page(document: Document) -> RefusedPage:
-    """What was refused of an open document's file; nothing of it was run."""
+def refused_page(document: Document, nbytes: int | None = None) -> RefusedPage:
+    """What was refused of an open document's file; nothing of it was run.
+
+    ``nbytes`` is the size of its tensors where it is known: summing them takes a while.
+    """
     index = document.index
-    size = sum(s.nbytes for s in index.values() if s.shared_with is None)
+    size = index.nbytes if nbytes is None else nbytes
     return RefusedPage(
         title=document.name,
         names=tuple(
