@@ -213,7 +213,6 @@ class Space:
     M = 12
     L = 16
     XL = 24
-    XXL = 32
 
 
 class Radius:

@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, Qt, QTimer
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import (
     QFileDialog,
     QFrame,
@@ -470,22 +469,6 @@ class RulesCard(QFrame):
 
     def _redo(self) -> None:
         operations.redo(self._context)
-
-    def menu_for(self, key: str, at: QPoint) -> QMenu:
-        """Rules that a key suggests: strip its first segment, or begin one from it."""
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        first = key.split(".")[0]
-        strip = QAction(tr("Strip “{first}.” from every key", first=first), menu)
-        strip.setData((f"^{first}\\.", ""))
-        menu.addAction(strip)
-        menu.triggered.connect(self._menu_rule)
-        menu.popup(at)
-        return menu
-
-    def _menu_rule(self, action: QAction) -> None:
-        pattern, replacement = action.data()
-        self.add_draft(RuleDraft(pattern, replacement))
 
 
 def _meant(drafts: Drafts) -> Drafts:

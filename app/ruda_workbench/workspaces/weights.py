@@ -482,10 +482,6 @@ class WeightsWorkspace(Workspace):
             opener([Path(path)])
 
 
-def _view(name: str, workspace: WeightsWorkspace) -> None:
-    workspace.show_view(name)
-
-
 def _tensors(workspace: WeightsWorkspace) -> None:
     workspace.show_view("tensors")
 

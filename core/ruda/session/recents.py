@@ -45,10 +45,6 @@ class Recents:
     entries: tuple[Recent, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def of_kind(self, kind: RecentKind) -> tuple[Recent, ...]:
-        """Those of one kind, newest first."""
-        return tuple(entry for entry in self.entries if entry.kind == kind)
-
 
 def read_recents(file: Path) -> Recents:
     """The list; empty where the file is absent or broken (a broken one is kept beside it).

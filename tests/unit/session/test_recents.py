@@ -37,7 +37,10 @@ def test_two_windows_do_not_undo_each_other(file, tmp_path):
 def test_kinds_are_told_apart(file, tmp_path):
     add_recent(file, tmp_path / "w")
     add_recent(file, tmp_path / "d", "dataset")
-    assert [e.name for e in read_recents(file).of_kind("dataset")] == ["d"]
+    assert [(e.name, e.kind) for e in read_recents(file).entries] == [
+        ("d", "dataset"),
+        ("w", "weights"),
+    ]
 
 
 def test_an_entry_can_be_removed(file, tmp_path):

@@ -92,8 +92,7 @@ class RulesPage:
 
     rules: tuple[RuleLine, ...]
     changes: tuple[ChangeLine, ...]
-    left_out: int
-    """Lines beyond the first ``EXAMPLES``."""
+    """The first ``EXAMPLES``; the summary counts all."""
     collisions: int
     usable: bool
     """False while any rule has an error or keys collide."""
@@ -129,7 +128,6 @@ def rules_page(
     return RulesPage(
         rules=tuple(lines),
         changes=tuple(changes[:EXAMPLES]),
-        left_out=max(0, len(changes) - EXAMPLES),
         collisions=len({clash for clash in clashes.values() if clash}),
         usable=not any(line.is_error for line in lines) and not clashes,
         summary=tr(
