@@ -51,6 +51,7 @@ NO_TEXT = {
 }
 MARKERS = {"tr", "later", "counted"}
 KEYS = re.compile(r"((Ctrl|Alt|Shift)\+|F\d)")
+MODIFIED = re.compile(r"(Ctrl|Alt|Shift)\+(?!click)")
 
 
 def called(node: ast.Call) -> str:
@@ -171,7 +172,7 @@ def test_every_text_has_a_german_one(texts: set[str], german: dict[str, str]) ->
 
 
 def test_no_text_names_keys_which_are_the_platforms_own(texts: set[str]) -> None:
-    assert sorted(text for text in texts if KEYS.search(text)) == []
+    assert sorted(text for text in texts if MODIFIED.search(text)) == []
 
 
 def test_no_german_text_is_left_over(texts: set[str], german: dict[str, str]) -> None:
