@@ -201,10 +201,14 @@ class TensorData:
         return compare_approximately(self.array, other.array, dtypes, tolerance)
 
     def assert_eq(self, other: TensorData, *, strict: bool = True) -> None:
-        """Raise AssertionError unless the values are equal; ``strict`` compares dtypes as well."""
+        """Raise AssertionError unless the values are equal; ``strict`` compares dtypes as well.
+
+        Otherwise floats are compared in the dtype of this one, to which the others are rounded.
+        """
         if strict and self.dtype is not other.dtype:
             raise AssertionError(f"dtypes differ: {self.dtype} and {other.dtype}")
-        _assert_none(self.compare(other))
+        both = self.dtype.is_float and other.dtype.is_float
+        _assert_none(self.compare(other.cast(self.dtype) if both else other))
 
     def assert_approx_eq(self, other: TensorData, tolerance: Tolerance | None = None) -> None:
         """Raise AssertionError where values lie further apart than the tolerance (balanced)."""

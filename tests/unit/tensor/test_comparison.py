@@ -61,3 +61,13 @@ def test_bad_tolerance(relative, absolute, message):
         Tolerance.rel_abs(relative, absolute)
     with pytest.raises(SettingError, match=message):
         B.set_double(relative, absolute)
+
+
+def test_floats_of_two_dtypes_are_compared_in_the_first_one():
+    wide, narrow = TensorData.of([0.1], DType.F64), TensorData.of([0.1], DType.F32)
+    narrow.assert_eq(wide, strict=False)
+    with pytest.raises(AssertionError, match="1 of 1 values differ"):
+        wide.assert_eq(narrow, strict=False)  # f64 tells them apart
+    with pytest.raises(AssertionError, match="1 of 1 values differ"):
+        TensorData.of([255], DType.U8).assert_eq(TensorData.of([300], DType.I32), strict=False)
+    assert narrow.compare(wide).count == 1  # of files every bit counts
