@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ruda.errors import RudaError
+from ruda.progress import SILENT, Monitor
 from ruda.session import (
     SEVERAL,
     Document,
@@ -12,6 +13,7 @@ from ruda.session import (
     ModelFit,
     RuleDraft,
     SuggestLine,
+    counted,
     later,
     layout_of,
     layout_title,
@@ -31,6 +33,11 @@ CASTS: tuple[tuple[str, str], ...] = (
     ("bf16", "bf16"),
     ("f32", "f32"),
 )
+
+AT_ONCE = 20_000
+"""Tensors up to which decisions on them are made without a job."""
+Edit = tuple[str, Recipe]
+"""The title of an edit, and the recipe that it makes."""
 
 
 def choose_layout(context: Context, document: Document, layout: str) -> None:
@@ -142,18 +149,58 @@ def take_suggestions(context: Context, document: Document, lines: Sequence[Sugge
     context.session.edit(document.id, tr("{count} suggestions", count=len(lines)), recipe)
 
 
-def skip(context: Context, document: Document, keys: Sequence[str], *, on: bool) -> None:
-    """Leave tensors out, or take that decision back."""
+def skip(
+    context: Context, document: Document, keys: Sequence[str], *, on: bool | None = None
+) -> None:
+    """Leave tensors out, or take that decision back; with None, whichever is not so yet."""
     recipe = document.recipe
-    made = recipe.with_skip(*keys) if on else recipe.without_decision(*keys)
-    word = tr("Leave out") if on else tr("Take in")
-    context.session.edit(document.id, f"{word} {keys[0]}", made)
+
+    def work(monitor: Monitor) -> Edit:
+        named = [key for key in keys if key]
+        monitor.check()
+        skipped = recipe.skipped_keys
+        leave = not all(key in skipped for key in named) if on is None else on
+        made = recipe.with_skip(*named) if leave else recipe.without_decision(*named)
+        return f"{tr('Leave out') if leave else tr('Take in')} {named[0]}", made
+
+    if any(keys):
+        _edit(context, document, len(keys), work)
 
 
-def decide(context: Context, document: Document, title: str, decisions: Sequence[Decision]) -> None:
-    """Decide on single tensors, as one step; other decisions about them are replaced."""
-    recipe = document.recipe.with_decision(*decisions)
-    context.session.edit(document.id, title, recipe)
+def decide(
+    context: Context,
+    document: Document,
+    title: str,
+    count: int,
+    decisions: Callable[[Monitor], Sequence[Decision]],
+) -> None:
+    """Decide on tensors, as one step; other decisions about them are replaced.
+
+    ``count`` is their number: the decisions on very many are made in a job.
+    """
+
+    def work(monitor: Monitor) -> Edit:
+        return title, document.recipe.with_decision(*decisions(monitor))
+
+    _edit(context, document, count, work)
+
+
+def _edit(
+    context: Context, document: Document, count: int, work: Callable[[Monitor], Edit]
+) -> None:
+    """Do one edit, of very many tensors in a job; it comes too late for another recipe."""
+
+    def done(made: Edit) -> None:
+        title, recipe = made
+        now = next((each for each in context.session.documents if each.id == document.id), None)
+        if now is not None and now.recipe is document.recipe:
+            context.session.edit(document.id, title, recipe)
+
+    if count <= AT_ONCE:
+        done(work(SILENT))
+    else:
+        title = tr("Deciding on {count}", count=counted(count, "tensor"))
+        context.jobs.start(title, work, owner=context, done=done)
 
 
 def choose_cast(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QLineEdit, QVBo
 from ruda.errors import RudaError
 from ruda.progress import Monitor
 from ruda.session import (
+    DiffLine,
     Document,
     JobFailure,
     counted,
@@ -27,6 +29,7 @@ from ruda.store import (
     Decision,
     DiffRow,
     Pad,
+    Recipe,
     Reshape,
     Slice,
     Status,
@@ -44,6 +47,8 @@ from ruda_workbench.widgets.placing import room_for
 
 ASK_AFTER = 200
 """Milliseconds without a key after which the effect is worked out."""
+CHECK_EVERY = 4096
+"""Tensors between two points where the work can be stopped."""
 _CHANGES = (
     Slice(0, 0, 10),
     Pad(0, 0, 2, 0.0),
@@ -58,22 +63,32 @@ FORMS = (
     Decision("", Action.SKIP).text,
 )
 """An example of everything that can be decided."""
-Effect = tuple[str, str, bool]
-"""What becomes of the row, how much would load then, and whether the row is no problem any more."""
+
+
+class Effect(NamedTuple):
+    """What a decision would do, worked out in a job."""
+
+    recipe: Recipe
+    then: str
+    """What becomes of the row."""
+    headline: str
+    is_good: bool
+    """True if the row is no problem any more."""
 
 
 class DecisionSheet(QDialog):
-    """Edits the decisions about rows of the load diff; ``decided`` carries them."""
+    """Edits the decisions about a line of the load diff; ``decided`` carries the recipe then."""
 
     decided = Signal(object)
 
     def __init__(
-        self, context: Context, document: Document, rows: Sequence[DiffRow], parent: QWidget
+        self, context: Context, document: Document, line: DiffLine, parent: QWidget
     ) -> None:
         super().__init__(parent)
         self._context = context
         self._document = document
-        self._keys = tuple(row.target_key or row.renamed_key or row.key for row in rows)
+        self._keys = line.keys
+        self._effect: Effect | None = None
         self._question = Latest(context.jobs, self)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -83,7 +98,7 @@ class DecisionSheet(QDialog):
         self.setWindowTitle(tr("Decide on a tensor"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setMinimumWidth(600)
-        self._build(rows[0])
+        self._build(line.rows[0])
 
     def _build(self, row: DiffRow) -> None:
         column = QVBoxLayout(self)
@@ -129,46 +144,59 @@ class DecisionSheet(QDialog):
         column.addLayout(foot)
         self.take.setEnabled(False)
 
-    def decisions(self) -> tuple[Decision, ...]:
-        """What is written, for every tensor of the row. Raises RecipeError."""
-        parts = [part.strip() for part in self.text.text().split(";")]
-        return tuple(Decision.parse(key, part) for key in self._keys for part in parts if part)
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What is written, decision by decision."""
+        return tuple(filter(None, (part.strip() for part in self.text.text().split(";"))))
 
     def look(self) -> None:
         """Work out what the decision would do, without taking it."""
         self._timer.stop()
-        self.take.setEnabled(False)
+        self._forget()
         self.effect.show_facts(())
         self.effect.hide()  # empty, it would leave a gap
-        document, key, derived = self._document, self._keys[0], self._context.derived
+        document, derived, keys, parts = (
+            self._document,
+            self._context.derived,
+            self._keys,
+            self.parts,
+        )
         try:
-            decisions = self.decisions()
-            recipe = document.recipe.with_decision(*decisions)
+            document.recipe.with_decision(*(Decision.parse(keys[0], part) for part in parts))
         except RudaError as error:
             self._show_problem(say(str(error)))
             return
         self._show_problem("")
-        if not decisions:
+        if not parts:
             return
 
         def work(monitor: Monitor) -> Effect:
+            recipe = document.recipe.with_decision(*_decisions(keys, parts, monitor))
             report = derived.report(document.with_recipe(recipe), monitor=monitor)
-            found = next((r for r in report.rows if key in (r.target_key, r.renamed_key)), None)
-            headline = diff_headline(report)
-            if found is None:
-                return (tr("no row has this key any more"), headline, False)
-            return (_words(found), headline, found.status is not Status.ERROR)
+            named, headline = report.table.keys, diff_headline(report)
+            if keys[0] not in named:
+                return Effect(recipe, tr("no row has this key any more"), headline, is_good=False)
+            found = report.table[named.index(keys[0])]
+            is_good = found.status is not Status.ERROR
+            return Effect(recipe, _words(found), headline, is_good)
 
         def done(effect: Effect) -> None:
-            self.effect.show_facts(((tr("then"), effect[0]), (tr("with it"), effect[1])))
+            self._effect = effect
+            self.effect.show_facts(((tr("then"), effect.then), (tr("with it"), effect.headline)))
             self.effect.show()
             QTimer.singleShot(0, self, self.fit)
-            self.take.setEnabled(effect[2])
+            self.take.setEnabled(effect.is_good)
 
         def failed(failure: JobFailure) -> None:
             self._show_problem(failure.summary)
 
         self._question.ask(tr("Trying a decision"), work, done, failed)
+
+    def _forget(self) -> None:
+        """What is written is not worked out."""
+        self._question.drop()
+        self._effect = None
+        self.take.setEnabled(False)
 
     def _show_problem(self, sentence: str) -> None:
         set_role(self.text, "invalid", bool(sentence))
@@ -184,7 +212,7 @@ class DecisionSheet(QDialog):
         self.resize(wanted.expandedTo(self.size()))
 
     def _edited(self) -> None:
-        self.take.setEnabled(False)
+        self._forget()
         self._timer.start()
 
     def _ask_file(self) -> None:
@@ -196,8 +224,17 @@ class DecisionSheet(QDialog):
             self.look()
 
     def _take(self) -> None:
-        self.decided.emit(self.decisions())
-        self.accept()
+        if self._effect is not None:
+            self.decided.emit(self._effect.recipe)
+            self.accept()
+
+
+def _decisions(keys: Sequence[str], parts: Sequence[str], monitor: Monitor) -> Iterator[Decision]:
+    """What is written, for every tensor."""
+    for count, key in enumerate(keys):
+        if not count % CHECK_EVERY:
+            monitor.check()
+        yield from (Decision.parse(key, part) for part in parts if key)
 
 
 def _words(row: DiffRow) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
@@ -13,6 +14,7 @@ from ruda.progress import SILENT, Monitor
 from ruda.session import (
     DiffLine,
     DiffPage,
+    Document,
     Fit,
     Query,
     RuleDraft,
@@ -23,7 +25,7 @@ from ruda.session import (
     status_look,
     tr,
 )
-from ruda.store import Decision, DiffRow, Status
+from ruda.store import Decision, DiffRow, Recipe, Status
 from ruda_workbench import recipe_operations as edits
 from ruda_workbench.context import Context
 from ruda_workbench.document_watch import DocumentWatch
@@ -347,71 +349,66 @@ class LoadDiffPanel(QWidget):
         menu = QMenu(self)
         menu.setObjectName("diff.menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        keys = [row.target_key or row.renamed_key or "" for row in line.rows]
+
+        def offer(text: str, what: str, *words: str) -> None:
+            menu.addAction(text).setData(_Choice(document.id, line, what, words))
+
         for text, key in (
             (tr("Copy the file's key"), line.source_key),
             (tr("Copy the model's key"), line.target_key),
         ):
             if key:
-                self._menu_entry(menu, text, ("copy", (key,)))
+                offer(text, "copy", key)
         menu.addSeparator()
-        skipped = document.recipe.skipped_keys
-        if all(key in skipped for key in keys):
-            self._menu_entry(menu, tr("Take in again"), ("take", tuple(keys)))
-        elif line.source_key is not None:
-            self._menu_entry(menu, tr("Leave out"), ("skip", tuple(keys)))
+        is_out, is_decided = _decided(document, line)
+        if is_out is not False:
+            offer(tr("Take in again"), "take")
+        if line.source_key is not None and is_out is not True:
+            offer(tr("Leave out"), "skip")
         if line.source_key is not None and "." in line.source_key:
             first = line.source_key.split(".")[0]
-            self._menu_entry(
-                menu, tr("Strip “{first}.” from every key", first=first), ("strip", (first,))
-            )
-        self._fit_entries(menu, line)
+            offer(tr("Strip “{first}.” from every key", first=first), "strip", first)
+        for fit in _fits_of(line.rows[0]) if line.status is Status.ERROR else ():
+            offer(fit.title, "fit", fit.title)
         if document.target is not None and line.target_key is not None:
-            self._menu_entry(menu, tr("Decide…"), ("decide", ()))
-        decided = {decision.key for decision in document.recipe.decide} - set(skipped)
-        if decided & set(keys):
-            self._menu_entry(menu, tr("Take the decision back"), ("take", tuple(keys)))
+            offer(tr("Decide…"), "decide")
+        if is_decided:
+            offer(tr("Take the decision back"), "take")
         quick = self.page is not None and self.page.total <= AT_ONCE
         for near in line.nearest if quick else ():
             text = tr("Rename {key} to {target_key}", key=near.key, target_key=line.target_key)
-            self._menu_entry(menu, text, ("rename", (near.key, line.target_key or "")))
+            offer(text, "rename", near.key, line.target_key or "")
         menu.triggered.connect(self._menu_chosen)
         menu.popup(self.table.viewport().mapToGlobal(at))
 
-    def _fit_entries(self, menu: QMenu, line: DiffLine) -> None:
-        """Offer decisions that would make the tensors of a line fit the model's shapes."""
-        if line.status is not Status.ERROR:
-            return
-        for fit in _fits_of(line.rows[0]):
-            self._menu_entry(menu, fit.title, ("fit", (fit.title,)))
-
-    def _decide(self, title: str) -> None:
+    def _fit(self, document: Document, line: DiffLine, title: str) -> None:
         """Take the fit of this title for every tensor of the line that has it."""
-        line = self.model.line(self.table.currentIndex().row())
-        document = self._watch.document
-        if line is None or document is None:
-            return
-        chosen = next(fit for fit in _fits_of(line.rows[0]) if fit.title == title)
-        decisions: list[Decision] = []
-        for row in line.rows:
-            alike = [fit for fit in _fits_of(row) if fit.kind == chosen.kind]
-            exact = [fit for fit in alike if fit.title == title] or alike
-            if exact and row.target_key is not None:
-                decisions += exact[0].decisions(row.target_key)
-        if decisions:
-            edits.decide(self._context, document, title, decisions)
+
+        def decisions(monitor: Monitor) -> list[Decision]:
+            chosen = next(fit for fit in _fits_of(line.rows[0]) if fit.title == title)
+            found: list[Decision] = []
+            for row, keys in line.keys.by_kind(monitor):
+                alike = [fit for fit in _fits_of(row) if fit.kind == chosen.kind]
+                exact = [fit for fit in alike if fit.title == title] or alike
+                for key in keys if exact else ():
+                    found += exact[0].decisions(key)
+            return found
+
+        edits.decide(self._context, document, title, line.count, decisions)
 
     def ask_decision(self) -> None:
         """Open the sheet where a decision on the current row is written, and its effect seen."""
         line = self.model.line(self.table.currentIndex().row())
         document = self._watch.document
-        if line is None or document is None:
-            return
-        sheet = DecisionSheet(self._context, document, line.rows, self.window())
+        if line is not None and document is not None:
+            self._ask_decision(document, line)
 
-        def decided(decisions: tuple[Decision, ...]) -> None:
+    def _ask_decision(self, document: Document, line: DiffLine) -> None:
+        sheet = DecisionSheet(self._context, document, line, self.window())
+
+        def decided(recipe: Recipe) -> None:
             title = tr("Decide on {key}", key=line.target_key or line.source_key)
-            edits.decide(self._context, document, title, decisions)
+            self._context.session.edit(document.id, title, recipe)
 
         sheet.decided.connect(decided)
         sheet.open()
@@ -420,11 +417,8 @@ class LoadDiffPanel(QWidget):
         """Leave the tensors of the current row out, or take them in again."""
         line = self.model.line(self.table.currentIndex().row())
         document = self._watch.document
-        if line is None or document is None or line.source_key is None:
-            return
-        keys = tuple(row.target_key or row.renamed_key or "" for row in line.rows)
-        skipped = document.recipe.skipped_keys
-        edits.skip(self._context, document, keys, on=not all(key in skipped for key in keys))
+        if line is not None and document is not None and line.source_key is not None:
+            edits.skip(self._context, document, line.keys)
 
     def open_row_menu(self) -> None:
         """Open the menu of the current row, for the keyboard."""
@@ -432,29 +426,54 @@ class LoadDiffPanel(QWidget):
         if index.isValid():
             self._menu(self.table.visualRect(index).center())
 
-    @staticmethod
-    def _menu_entry(menu: QMenu, text: str, what: tuple[str, tuple[str, ...]]) -> None:
-        action = menu.addAction(text)
-        action.setData(what)
-
     def _menu_chosen(self, action: QAction) -> None:
-        document = self._watch.document
-        if document is None:
+        choice, document = action.data(), self._watch.document
+        if document is None or document.id != choice.document_id:
             return
-        what, keys = action.data()
+        what, words, line = choice.what, choice.words, choice.line
         if what == "copy":
-            QGuiApplication.clipboard().setText(keys[0])
+            QGuiApplication.clipboard().setText(words[0])
         elif what == "decide":
-            self.ask_decision()
+            self._ask_decision(document, line)
         elif what == "fit":
-            self._decide(keys[0])
+            self._fit(document, line, words[0])
         elif what in ("skip", "take"):
-            edits.skip(self._context, document, keys, on=what == "skip")
+            edits.skip(self._context, document, line.keys, on=what == "skip")
         elif what == "strip":
-            self.rules.add_draft(RuleDraft(f"^{re.escape(keys[0])}\\.", ""))
+            self.rules.add_draft(RuleDraft(f"^{re.escape(words[0])}\\.", ""))
         else:
-            draft = RuleDraft(f"^{re.escape(keys[0])}$", keys[1].replace("$", "$$"))
+            draft = RuleDraft(f"^{re.escape(words[0])}$", words[1].replace("$", "$$"))
             self.rules.add_draft(draft)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """What an entry of a row's menu does, with the line that it was opened for.
+
+    The page may be another one by the time that it is chosen.
+    """
+
+    document_id: int
+    line: DiffLine
+    what: str
+    words: tuple[str, ...]
+
+
+def _decided(document: Document, line: DiffLine) -> tuple[bool | None, bool]:
+    """Whether all tensors of a line are left out, and whether anything else is decided of any.
+
+    Of very many that is not looked at: None, and whether anything is decided at all.
+    """
+    decide = document.recipe.decide
+    if not decide:
+        return False, False
+    if len(decide) > AT_ONCE:
+        return None, True
+    skipped = document.recipe.skipped_keys
+    others = {decision.key for decision in decide} - skipped
+    if line.count > AT_ONCE:
+        return (None if skipped else False), bool(others)
+    return all(key in skipped for key in line.keys), any(key in others for key in line.keys)
 
 
 def _fits_of(row: DiffRow) -> tuple[Fit, ...]:

@@ -62,6 +62,25 @@ def test_every_status_is_a_chip_with_its_count(mixed):
     assert (page.shown, page.total) == (1, 6)
 
 
+def test_a_line_names_its_rows_without_making_them():
+    count = 300
+    shapes = [(4, 2 + at % 3) for at in range(count)]
+    source = index_of(*(tensor(f"h.{at}.w", shape) for at, shape in enumerate(shapes)))
+    report = report_of(source, source, Recipe().with_rule("^h", "g"))
+    page = diff_page(DiffTable.of(report).prepared())
+    lines = [line for line in page.lines if line.count == count]
+    assert len(lines) == 2, "all are missing, and all are unused"
+    made = len(report.table._made)
+    for line, name in zip(lines, ("h", "g"), strict=True):
+        assert list(line.keys) == [f"{name}.{at}.w" for at in range(count)]
+        assert (line.keys[1], list(line.keys[1:3])) == (f"{name}.1.w", list(line.keys)[1:3])
+        kinds = line.keys.by_kind()
+        assert [len(keys) for _, keys in kinds] == [100, 100, 100]
+        assert all(row.key == keys[0] for row, keys in kinds)
+    assert len(report.table._made) == made
+    assert [row.key for row in lines[1].rows] == list(lines[1].keys)
+
+
 def test_alike_rows_of_a_family_are_one_line(mixed):
     page = diff_page(mixed)
     assert shown(page)[0] == ("applied", "h.*.w", "h.*.w", 2)

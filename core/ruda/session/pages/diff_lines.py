@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -23,8 +23,49 @@ from ruda.store import Cause, DiffReport, DiffRow, Flag, Nearest, RowList, RowsA
 
 _CODES = {status: code for code, status in enumerate(Status)}
 
+COLUMNS = ("keys", "source_places", "target_places", "statuses")
+"""What of a table is made before it is shown."""
 PIECE = 65_536
 """Rows that are grouped between two points where the work can be stopped."""
+
+
+class LineKeys(Sequence[str]):
+    """The key of every row behind a line; none of the rows is made for it."""
+
+    __slots__ = ("_places", "_table")
+
+    def __init__(self, table: DiffTable, places: Sequence[int]) -> None:
+        self._table = table
+        self._places = places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+        if isinstance(at, slice):
+            return LineKeys(self._table, self._places[at])
+        return self._table.keys[self._places[at]]
+
+    def __iter__(self) -> Iterator[str]:
+        keys = self._table.keys
+        return (keys[place] for place in self._places)
+
+    def by_kind(self, monitor: Monitor = SILENT) -> list[tuple[DiffRow, list[str]]]:
+        """One row of every kind with the keys of all of that kind: they differ in keys only."""
+        table = self._table
+        found: dict[int, tuple[DiffRow, list[str]]] = {}
+        for count, place in enumerate(self._places):
+            if not count % PIECE:
+                monitor.check()
+            kind = table.rows.kinds[place]
+            if kind not in found:
+                found[kind] = table.rows[place], []
+            found[kind][1].append(table.keys[place])
+        return list(found.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +83,8 @@ class DiffLine:
     what: str
     """What happens to it, or why nothing does."""
     rows: Sequence[DiffRow]
+    keys: LineKeys = field(compare=False, repr=False)
+    """What decisions about the rows name them by."""
     is_member: bool = False
     """True for a row that is shown under its opened family."""
 
@@ -87,11 +130,16 @@ class DiffTable:
     def prepared(self, monitor: Monitor = SILENT) -> DiffTable:
         """The same table, its columns made, in pieces between which the work can be stopped."""
         # A generator: each column is made when its turn comes.
-        made = (getattr(self, name) for name in ("source_places", "target_places", "statuses"))
+        made = (getattr(self, name) for name in COLUMNS)
         for _ in made:
             monitor.check()
         self._group(monitor)
         return self
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """The key that names every row, which is what decisions name it by."""
+        return LargeList(self.rows.keys)
 
     @cached_property
     def sources(self) -> list[str]:
@@ -233,13 +281,14 @@ class DiffLines(Sequence[DiffLine]):
         """The line of several rows; only one of each kind of them is made for it."""
         _, firsts = np.unique(self.table.kinds[places], return_index=True)
         examples = [self.table.rows[at] for at in places[np.sort(firsts)].tolist()]
-        return _line(RowsAt(self.table.rows, LargeList(places.tolist())), examples)
+        every = LargeList(places.tolist())
+        return _line(RowsAt(self.table.rows, every), LineKeys(self.table, every), examples)
 
     def _row_line(self, position: int) -> DiffLine:
         group = int(self.table.numbers[position])
         is_member = group in self.opened and len(self.groups.of(group)) > 1
         rows = (self.table.rows[position],)
-        return _line(rows, rows, is_member=is_member)
+        return _line(rows, LineKeys(self.table, (position,)), rows, is_member=is_member)
 
 
 def table_lines(
@@ -292,7 +341,11 @@ def _likeness(row: DiffRow) -> tuple[object, ...]:
 
 
 def _line(
-    rows: Sequence[DiffRow], examples: Sequence[DiffRow], *, is_member: bool = False
+    rows: Sequence[DiffRow],
+    keys: LineKeys,
+    examples: Sequence[DiffRow],
+    *,
+    is_member: bool = False,
 ) -> DiffLine:
     """The line of some rows; ``examples`` has one of every kind of them, the first row first."""
     first = examples[0]
@@ -308,6 +361,7 @@ def _line(
         dtype=_dtype(first),
         what=what_happens(first),
         rows=rows,
+        keys=keys,
         is_member=is_member,
     )
 
