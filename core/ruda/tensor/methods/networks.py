@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Self
 
 from ruda.tensor.methods.held import Held, tensor_array
-from ruda.tensor.operations import alignment, planes
+from ruda.tensor.operations import alignment, deformable, planes
+from ruda.tensor.operations.deformable import Windows
 from ruda.tensor.operations.planes import Edge, Mode, Pair
 
 
@@ -52,6 +53,35 @@ class Networks(Held):
     ) -> Self:
         """Columns of ``unfold4d`` added up where they lie: → (n, channel, *size)."""
         return self._new(planes.fold4d(self._array, size, kernel, stride, padding, dilation))
+
+    def deform_conv2d(
+        self,
+        offsets: Self,
+        weight: Self,
+        *,
+        mask: Self | None = None,
+        bias: Self | None = None,
+        stride: Pair = 1,
+        padding: Pair = 0,
+        dilation: Pair = 1,
+        weight_groups: int = 1,
+        offset_groups: int = 1,
+    ) -> Self:
+        """Convolution whose points are moved by offsets: (n, channel, h, w) → (n, out, h', w').
+
+        ``weight`` is (out, channel / weight_groups, rows, columns), ``offsets``
+        (n, 2 · offset_groups · points, h', w') in pairs of rows and columns, ``mask``
+        (n, offset_groups · points, h', w'), ``bias`` (out). Raises ShapeError, DTypeError,
+        SettingError.
+        """
+        windows = Windows.of(stride, padding, dilation, weight_groups, offset_groups)
+        moved, factors = (tensor_array("deform_conv2d", one) for one in (offsets, weight))
+        scale, shift = (
+            None if one is None else tensor_array("deform_conv2d", one) for one in (mask, bias)
+        )
+        return self._new(
+            deformable.deform_conv2d(self._array, moved, factors, scale, shift, windows)
+        )
 
     def ctc_loss(
         self, targets: Self, input_sizes: Self, target_sizes: Self, *, blank: int = 0

@@ -67,8 +67,7 @@ def _taps(places: Array, size: int, mode: Mode, edge: Edge, align_corners: bool)
     if mode == "nearest":
         found = [(np.rint(point), np.ones_like(point))]
     elif mode == "bilinear":
-        low = np.floor(point)
-        found = [(low, 1 - (point - low)), (low + 1, point - low)]
+        return bilinear_taps(point, size)
     else:
         low = np.floor(point)
         share = point - low
@@ -76,10 +75,29 @@ def _taps(places: Array, size: int, mode: Mode, edge: Edge, align_corners: bool)
             (np.rint(inward(low + step, size, align_corners)), _keys(np.abs(share - step)))
             for step in (-1, 0, 1, 2)
         ]
-    return [
-        (np.clip(pixel, 0, size - 1).astype(np.int64), np.where(_inside(pixel, size), weight, 0))
-        for pixel, weight in found
-    ]
+    return _within(found, size)
+
+
+def bilinear_taps(point: Array, size: int) -> Taps:
+    """The two pixels around each point of an axis, and their shares; 0 outside."""
+    known = np.clip(point, -_FAR, _FAR)
+    low = np.floor(known)
+    return _within([(low, 1 - (known - low)), (low + 1, known - low)], size)
+
+
+def _within(found: Taps, size: int) -> Taps:
+    return [(_pixel(at, size), _share(at, weight, size)) for at, weight in found]
+
+
+def _pixel(at: Array, size: int) -> Array:
+    known = np.where(np.isnan(at), 0, at)
+    return np.clip(known, 0, size - 1).astype(np.int64)
+
+
+def _share(at: Array, weight: Array, size: int) -> Array:
+    """0 outside; a place that is NaN makes what is seen there NaN."""
+    outside = np.where(np.isnan(at), weight.dtype.type(np.nan), 0)
+    return np.asarray(np.where(_inside(at, size), weight, outside))
 
 
 def _inside(pixel: Array, size: int) -> Array:
@@ -165,7 +183,7 @@ def fold4d(
     dtype = dtype_of(columns)
     require_computable("fold4d", dtype)
     points, step, around, gap = _checked("fold4d", kernel, stride, padding, dilation)
-    planes = _two("fold4d", "size", size, 1)
+    planes = take_two("fold4d", "size", size, 1)
     count = _positions("fold4d", planes, points, step, around, gap)
     area = points[0] * points[1]
     if columns.ndim != 3 or columns.shape[1] % area or columns.shape[2] != count[0] * count[1]:
@@ -199,14 +217,15 @@ def _checked(
     name: str, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair
 ) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int], tuple[int, int]]:
     return (
-        _two(name, "kernel", kernel, 1),
-        _two(name, "stride", stride, 1),
-        _two(name, "padding", padding, 0),
-        _two(name, "dilation", dilation, 1),
+        take_two(name, "kernel", kernel, 1),
+        take_two(name, "stride", stride, 1),
+        take_two(name, "padding", padding, 0),
+        take_two(name, "dilation", dilation, 1),
     )
 
 
-def _two(name: str, what: str, given: Pair, low: int) -> tuple[int, int]:
+def take_two(name: str, what: str, given: Pair, low: int) -> tuple[int, int]:
+    """One whole number for both axes, or two. Raises SettingError below ``low``."""
     both = sizes_of(name, given) if isinstance(given, tuple | list) else (whole(name, what, given),)
     found = both * 2 if len(both) == 1 else both
     if len(found) != 2 or min(found) < low:
