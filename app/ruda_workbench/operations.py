@@ -60,12 +60,11 @@ def open_document(
     def work(monitor: Monitor) -> Part:
         try:
             made = open_part(path, top_level_key, monitor=monitor)
-            if made[0].unsafe:
-                sizes.append(made[0].nbytes)
-            return made
         except UnsafeContentError as error:
             harmful.extend(error.names)
             raise
+        sizes.append(made[0].nbytes if made[0].unsafe else 0)
+        return made
 
     def opened(found: Part) -> None:
         index, parts = found
@@ -88,18 +87,19 @@ def open_document(
             done(document)
         context.workspace_wanted.emit(show)
 
-    def failed(failure: JobFailure) -> None:
-        title = tr("{name} was not opened", name=path.name)
-        if not harmful:
-            context.fail(title, failure)
-            return
-        page = refused_file_page(path.name, harmful)
-        names = (tr("Show"), partial(context.refused_wanted.emit, page))
-        context.notify("error", title, failure.summary, names)
+    failed = partial(_tell_refused, context, path.name, harmful)
+    title = tr("Opening {name}", name=path.name)
+    context.jobs.start(title, work, owner=context, done=opened, failed=failed)
 
-    context.jobs.start(
-        tr("Opening {name}", name=path.name), work, owner=context, done=opened, failed=failed
-    )
+
+def _tell_refused(context: Context, name: str, harmful: list[str], failure: JobFailure) -> None:
+    """Say why a file was not opened, and offer the names that act, where it asks for some."""
+    title = tr("{name} was not opened", name=name)
+    if not harmful:
+        context.fail(title, failure)
+        return
+    show = partial(context.refused_wanted.emit, refused_file_page(name, harmful))
+    context.notify("error", title, failure.summary, (tr("Show"), show))
 
 
 def _tell_unknown(context: Context, document: Document, nbytes: int) -> None:
