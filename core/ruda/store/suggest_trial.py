@@ -6,6 +6,7 @@ fits, only the load diff knows.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -39,23 +40,32 @@ class Trials:
 
     source: TensorIndex
     target: Target
-    wanted: Collection[str]
-    """Keys of the parameters that are counted."""
+    wanted: Collection[str] | None = None
+    """Keys of the parameters that are counted; None: all."""
     monitor: Monitor = SILENT
 
     def of(self, recipe: Recipe) -> Trial:
         """What a load under the recipe would do. Raises RecipeError."""
         self.monitor.check()
         report = diff(self.source, self.target, recipe=recipe, monitor=self.monitor)
-        table, keys = report.table, report.table.target_keys
-        counts: dict[Cause, list[int]] = {}
+        table, wanted = report.table, self.wanted
+        keys = table.target_keys if wanted is not None else ()
+        counts: Counter[Cause] = Counter()
+        first: dict[Cause, int] = {}
         for at in table.at((Status.APPLIED, Status.ERROR)):
-            if keys[at] in self.wanted:
-                counts.setdefault(table.known[table.kinds[at]].cause, []).append(at)
-        applied = len(counts.pop(Cause.TAKEN, ()))
-        found = applied + sum(len(counts.get(cause, ())) for cause in _LATER)
-        counts.pop(Cause.SHAPE, None)  # no source of that shape was ever meant
-        return Trial(applied, found, tuple(_refused(report, rows) for rows in counts.values()))
+            if wanted is None or keys[at] in wanted:
+                cause = table.known[table.kinds[at]].cause
+                counts[cause] += 1
+                first.setdefault(cause, at)
+        applied = counts[Cause.TAKEN]
+        found = applied + sum(counts[cause] for cause in _LATER)
+        # Of another shape: that source was never meant.
+        refused = [cause for cause in first if cause not in (Cause.TAKEN, Cause.SHAPE)]
+        return Trial(
+            applied,
+            found,
+            tuple(_refused(report, first[cause], counts[cause]) for cause in refused),
+        )
 
     def recounted(
         self, steps: tuple[Suggestion, ...], start: Recipe, before: Trial
@@ -77,8 +87,8 @@ class Trials:
         return tuple(made)
 
 
-def _refused(report: DiffReport, rows: list[int]) -> str:
-    first = report.rows[rows[0]]
+def _refused(report: DiffReport, at: int, count: int) -> str:
+    first = report.rows[at]
     reason = first.reason.removeprefix(f"{first.key!r}: ")
-    many = "1 tensor has" if len(rows) == 1 else f"{len(rows)} tensors have"
+    many = "1 tensor has" if count == 1 else f"{count} tensors have"
     return f"{many} a source and would not load, {first.key!r} first: {reason}"

@@ -67,7 +67,9 @@ def suggest(
         source_name=source.format if source.path is None else source.path.name,
         target_name=expected.name,
     )
-    return _tried(report, Trials(source, target, {param.key for param in params}, monitor))
+    is_all = len(params) == len(expected.params)
+    wanted = None if is_all else {param.key for param in params}
+    return _tried(report, Trials(source, target, wanted, monitor))
 
 
 def _best(
