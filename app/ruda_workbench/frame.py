@@ -35,6 +35,7 @@ from ruda_workbench.glance import Glance
 from ruda_workbench.icons import icon
 from ruda_workbench.panels.command_field import CommandField
 from ruda_workbench.panels.welcome import WelcomePanel
+from ruda_workbench.panes import near
 from ruda_workbench.theme import Theme
 from ruda_workbench.tokens import Size, Space
 from ruda_workbench.widgets.buttons import icon_button, push_button
@@ -171,6 +172,17 @@ class Frame(QMainWindow):
             event.type(), event.key(), event.modifiers(), event.text(), event.isAutoRepeat()
         )
         self.soon(lambda: self._press(key))
+
+    def focusNextPrevChild(self, next: bool) -> bool:
+        """Step on; but a widget that was hidden or switched off gives way to what is near it.
+
+        Qt would step on from it, too, and around the corner to the logo.
+        """
+        lost = self.focusWidget()
+        if lost is not None and not (lost.isVisible() and lost.isEnabled()):
+            near(lost, self._stack).setFocus(Qt.FocusReason.OtherFocusReason)
+            return True
+        return super().focusNextPrevChild(next)
 
     def open_paths(self, paths: list[Path]) -> None:
         """Open files and folders."""

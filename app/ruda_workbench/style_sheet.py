@@ -61,6 +61,7 @@ QPushButton[link="true"] {
     background: transparent; border: 1px solid transparent; color: $accent;
     padding: 0 ${xs}px; min-height: 22px;
 }
+QPushButton[link="true"][flush="true"] { padding-left: 0; margin-left: -1px; }
 QPushButton[link="true"][small="true"] { min-height: 16px; max-height: 16px; }
 QPushButton[small="true"][chosen="true"] { font-weight: 600; }
 QPushButton[link="true"]:hover { background: $tint; }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, QUrl
+from PySide6.QtCore import QEvent, QSize, Qt, QUrl
 from PySide6.QtGui import (
+    QAction,
     QDesktopServices,
     QTextBlockFormat,
     QTextCursor,
@@ -25,6 +26,7 @@ from PySide6.QtWidgets import (
 
 from ruda.session import language_in_use, tr
 from ruda_workbench.guide import GuidePage, Hit, guide_pages, search
+from ruda_workbench.icons import icon
 from ruda_workbench.style_sheet import page_style
 from ruda_workbench.theme import colour, colours, text_font
 from ruda_workbench.tokens import Space, Type
@@ -46,6 +48,7 @@ class HelpWindow(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(room_for(parent, 940, 720))
         self._pages = guide_pages(language_in_use())
+        self._is_built = False
         row = QHBoxLayout(self)
         row.setContentsMargins(Space.L, Space.L, Space.L, Space.L)
         row.setSpacing(Space.L)
@@ -53,6 +56,7 @@ class HelpWindow(QDialog):
         row.addWidget(self._reader(), 1)
         self._search("")
         self.list.setCurrentRow(0)
+        self._is_built = True
 
     def _side(self) -> QVBoxLayout:
         column = QVBoxLayout()
@@ -66,6 +70,8 @@ class HelpWindow(QDialog):
         for clear in self.field.findChildren(QToolButton):
             clear.setObjectName("help.clear")
             clear.setAccessibleName(tr("Empty the search"))
+        for action in self.field.findChildren(QAction):
+            action.setIcon(icon("close"))  # Qt's own is a grey disc
         self.field.textChanged.connect(self._search)
         self.field.returnPressed.connect(self._next_hit)
         self.list = QListWidget()
@@ -102,6 +108,15 @@ class HelpWindow(QDialog):
         for place, page in enumerate(self._pages):
             if page.name == name:
                 self.list.setCurrentRow(place)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Draw the page anew in other colours; it stays where it is."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.StyleChange and self._is_built:
+            bar = self.reader.verticalScrollBar()
+            place = bar.value()
+            self._chosen()
+            bar.setValue(place)
 
     def _search(self, text: str) -> None:
         before = self.page

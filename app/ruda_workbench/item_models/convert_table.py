@@ -19,7 +19,7 @@ class ConvertTableModel(CellModel):
         Column(later("Module"), 60, grows=100),
         Column(later("Shape"), 60, shrinks=2),
         Column(later("Type"), 34),
-        Column(later("What happens"), 150, shrinks=3, grows=180),
+        Column(later("What happens"), 100, shrinks=3, grows=180),
         Column(later("Size"), 60, right=True),
         Column(later("Values"), 176),
     )

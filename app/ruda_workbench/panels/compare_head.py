@@ -59,7 +59,7 @@ class CompareHead(QWidget):
         row = QHBoxLayout()
         row.setSpacing(6)
         self.sides = (
-            Picker("compare.left", tr("Left document"), quiet=True),
+            Picker("compare.left", tr("Left document"), quiet=True, flush=True),
             Picker("compare.right", tr("Right document"), quiet=True),
         )
         for picker in self.sides:
@@ -82,13 +82,13 @@ class CompareHead(QWidget):
         self._lines.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         facts = QWidget()
         row = QHBoxLayout(facts)
-        row.setContentsMargins(Space.XS, 0, 0, 0)
+        row.setContentsMargins(0, 0, 0, 0)
         self._facts = ElidedLabel(ink="dim")
         self._facts.setObjectName("compare.facts")
         row.addWidget(self._facts, 1)
         running = QWidget()
         second = QHBoxLayout(running)
-        second.setContentsMargins(Space.XS, 0, 0, 0)
+        second.setContentsMargins(0, 0, 0, 0)
         second.setSpacing(Space.S)
         self._strip = ProgressStrip()
         self._running = label(role="dim")

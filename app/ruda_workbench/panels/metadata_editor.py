@@ -55,6 +55,7 @@ class _Row(QWidget):
         strike.clicked.connect(self._strike)
         row.addWidget(self.key, 2)
         row.addWidget(self.value, 3)
+        row.addSpacing(Space.XS)
         row.addWidget(word)
         row.addWidget(strike)
 

@@ -11,7 +11,7 @@ import numpy as np
 from PySide6.QtWidgets import QAbstractButton
 
 from ruda.progress import Monitor
-from ruda.session import Job, JobState, SaveOptions, tr
+from ruda.session import Job, JobState, SaveOptions, job_line, tr
 from ruda.store import TensorIndex, TensorSnapshot
 from ruda.tensor import DType
 from ruda_workbench import operations
@@ -69,16 +69,20 @@ def _job_running(scene: Scene) -> None:
         save(window.context, document, view, SaveOptions(scene.folder / name))
     window.setProperty(STANDING, [job.id for job in jobs.running])
     saving, waiting = jobs.running[-2:]
-    while not _stands(saving) or window.status.shown_job != saving.id:
+    while not _stands(saving, window):
         scene.settle()
     assert waiting.state is JobState.PENDING
     row = window.drawer.job_model.row_of(saving.id)
     window.drawer.jobs.select_row(row)
 
 
-def _stands(job: Job[object]) -> bool:
-    progress = job.progress
-    return progress is not None and progress.done >= 14 << 20
+def _stands(job: Job[object], window: MainWindow) -> bool:
+    """True once nothing more comes of a job, and all that came is shown."""
+    progress, model = job.progress, window.drawer.job_model
+    if progress is None or progress.done < 14 << 20 or window.status.shown_job != job.id:
+        return False
+    shown = model.line(model.row_of(job.id))
+    return shown is not None and shown.done == job_line(job.news).done
 
 
 def _job_failed(scene: Scene) -> None:

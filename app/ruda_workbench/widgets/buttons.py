@@ -63,10 +63,12 @@ class Picker(QPushButton):
 
     picked = Signal(str)
 
-    def __init__(self, name: str, title: str, *, quiet: bool = False) -> None:
+    def __init__(self, name: str, title: str, *, quiet: bool = False, flush: bool = False) -> None:
+        """``quiet``: words with a chevron; ``flush``: they begin at its very left edge."""
         super().__init__()
         self.setObjectName(name)
         self._title = title
+        self._lead = 0 if flush else Space.XS if quiet else Space.M
         self._choices: tuple[tuple[str, str], ...] = ()
         self._value = ""
         self._menu = ColumnMenu(self)
@@ -133,7 +135,7 @@ class Picker(QPushButton):
         """Text and chevron."""
         width = QFontMetrics(self.font()).horizontalAdvance(self.text())
         pad = Space.XS if self.property("link") else Space.M
-        return QSize(width + 2 * pad + 22, Size.CONTROL)
+        return QSize(width + self._lead + pad + 22, Size.CONTROL)
 
     def minimumSizeHint(self) -> QSize:
         """Room for a shortened text."""
@@ -160,7 +162,7 @@ class Picker(QPushButton):
         if quiet and not self._value:
             ink = c.accent
         pad = Space.XS if quiet else Space.M
-        text = area.adjusted(pad, 0, -pad - 18, 0)
+        text = area.adjusted(self._lead, 0, -pad - 18, 0)
         painter.setPen(ink)
         painter.setFont(self.font())
         shown = QFontMetrics(self.font()).elidedText(
@@ -187,7 +189,7 @@ class Switch(QAbstractButton):
     def sizeHint(self) -> QSize:
         """Track and word."""
         width = QFontMetrics(self.font()).horizontalAdvance(self.text())
-        return QSize(30 + (Space.S + width if self.text() else 0) + 4, Size.HIT)
+        return QSize(30 + (Space.S + width + 4 if self.text() else 0), Size.HIT)
 
     def minimumSizeHint(self) -> QSize:
         """The word is never cut off."""

@@ -14,7 +14,7 @@ from ruda_workbench.icons import paint_icon
 from ruda_workbench.theme import colours, text_font
 from ruda_workbench.tokens import Size, Space
 from ruda_workbench.widgets.buttons import icon_button, push_button
-from ruda_workbench.widgets.labels import label
+from ruda_workbench.widgets.labels import label, set_role
 from ruda_workbench.widgets.levels import level_word
 
 WIDTH = 420
@@ -119,7 +119,7 @@ class NoticeCard(QFrame):
     def _buttons(self, notice: Notice) -> QVBoxLayout:
         """The buttons in as many rows as their words need."""
         lines = QVBoxLayout()
-        lines.setContentsMargins(-Space.XS, 0, 0, 0)
+        lines.setContentsMargins(0, 0, 0, 0)
         lines.setSpacing(0)
         row, room = QHBoxLayout(), 0
         for text, run in notice.buttons:
@@ -134,6 +134,7 @@ class NoticeCard(QFrame):
                 row.setSpacing(Space.XS)
                 row.addStretch(1)
                 lines.addLayout(row)
+                set_role(button, "flush", value=True)  # its words stand under the others
             row.insertWidget(row.count() - 1, button)
             room -= wide
         return lines

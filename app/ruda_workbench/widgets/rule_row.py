@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QKeySequence, QMouseEvent, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QWidget
 
 from ruda.session import RuleDraft, RuleLine, schema_draft, schema_of, tr
 from ruda_workbench.key_words import keys_text
@@ -50,37 +50,26 @@ class RuleRow(QWidget):
         up = icon_button("up", _with_keys(tr("Earlier"), 0), f"rule.{number}.up")
         down = icon_button("down", _with_keys(tr("Later"), 1), f"rule.{number}.down")
         remove = icon_button("trash", tr("Remove the rule"), f"rule.{number}.remove")
-        row = QHBoxLayout()
-        row.setSpacing(Space.XS)
         self._grip = _Grip(self)
-        row.addWidget(self._grip)
-        row.addWidget(self.enabled)
-        row.addWidget(self.pattern, 3)
-        row.addWidget(label("→", role="dim"))
-        row.addWidget(self.replacement, 2)
-        row.addWidget(up)
-        row.addWidget(down)
-        row.addWidget(remove)
+        arrow = label("→", role="dim")
         self._effect = ElidedLabel(
             font=text_font(Type.CAPTION), ink="dim", elide=Qt.TextElideMode.ElideRight
         )
         self._effect.setObjectName(f"rule.{number}.effect")
-        effect = QHBoxLayout()
-        effect.setContentsMargins(42, 0, 0, 0)
-        effect.addWidget(self._effect)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        column.addLayout(row)
-        column.addLayout(effect)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(Space.XS)
+        grid.setVerticalSpacing(2)
+        fields = (self._grip, self.enabled, self.pattern, arrow, self.replacement)
+        for column, widget in enumerate((*fields, up, down, remove)):
+            grid.addWidget(widget, 0, column)
+        grid.addWidget(self._effect, 1, 2, 1, -1)  # under the field that it is about
+        grid.setColumnStretch(2, 3)
+        grid.setColumnStretch(4, 2)
         self.enabled.clicked.connect(self._switched)
         up.clicked.connect(self._up)
         down.clicked.connect(self._down)
         remove.clicked.connect(self._removed)
-        for keys, move in zip(MOVE_KEYS, (self._up, self._down), strict=True):
-            shortcut = QShortcut(QKeySequence(keys), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(move)
 
     def _field(self, name: str, title: str, hint: str) -> QLineEdit:
         made = QLineEdit()

@@ -106,13 +106,23 @@ def _paint_label(painter: QPainter, area: QRectF, tile: Tile) -> None:
     draw_text(painter, area, tile.label, font=font, ink="text")
 
 
+def _paint_prediction(painter: QPainter, area: QRectF, text: str) -> None:
+    """The name, shortened where it is long, and its score, which never is."""
+    font = text_font(bold=True)
+    name, between, score = text.rpartition(" · ")
+    tail = f"{between}{score}"
+    room = area.adjusted(0, 0, -QFontMetrics(font).horizontalAdvance(tail), 0)
+    width = draw_text(painter, room, name, font=font, ink="text")
+    draw_text(painter, area.adjusted(width, 0, 2, 0), tail, font=font, ink="text")
+
+
 def _paint_said(painter: QPainter, area: QRectF, tile: Tile) -> None:
     """What was predicted, and under it the verdict by mark, word and colour."""
     below = area.translated(0, LINE)
     if not tile.prediction:
         _paint_label(painter, area, tile)
         return
-    draw_text(painter, area, tile.prediction, font=text_font(bold=True), ink="text")
+    _paint_prediction(painter, area, tile.prediction)
     if not tile.verdict:
         draw_text(painter, below, tr("no label"), font=text_font(Type.CAPTION), ink="dim")
         return
