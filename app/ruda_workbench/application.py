@@ -9,12 +9,14 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
 from ruda.session import tr
@@ -45,6 +47,12 @@ REST = (
 """Modules that a complete window needs beside its workspaces and that its frame does without."""
 STANDING = "standing"
 """Property of a window: numbers of jobs that stand still while a picture is taken."""
+QUIET = 2.0
+"""Seconds without a fault after which the same one is told again."""
+PAINTING = frozenset(
+    ("paintEvent", "paint", "paintSection", "drawRow", "data", "headerData", "sizeHint")
+)
+"""Methods that Qt calls to paint."""
 SETTLE_LIMIT = 120_000
 """Milliseconds that ``settle`` waits for jobs at most."""
 
@@ -90,15 +98,39 @@ def completing(window: MainWindow, storage: Storage) -> Iterator[None]:
     from ruda_workbench.context import Context
 
     settings = storage.settings
-    notes = [*storage.notes, language.use_language(settings.language)]
+    note = language.use_language(settings.language)
     settings_operations.use_limits(settings)
     window.theme.choose_motion(settings.reduced_motion)
     yield
     jobs = Jobs(read_threads=settings.read_threads)
     context = Context(Session(), jobs, window.theme, storage)
     yield from window.steps(context)
-    for note in filter(None, notes):
+    if note:
         context.notify("warning", tr("A file of the workbench was not understood"), note)
+    storage.listen(StorageNews(context).tell)
+
+
+class StorageNews(QObject):
+    """Shows what the storage says of its files, from whichever thread it does."""
+
+    _told = Signal(str, str)
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._context = context
+        self._told.connect(self._show, Qt.ConnectionType.QueuedConnection)
+
+    def tell(self, kind: str, note: str) -> None:
+        """Show it when the window has time."""
+        with suppress(RuntimeError):  # the window is gone
+            self._told.emit(kind, note)
+
+    @Slot(str, str)
+    def _show(self, kind: str, note: str) -> None:
+        title = tr("A file of the workbench was not understood")
+        if kind == "write":
+            title = tr("The workbench cannot write its own files")
+        self._context.notify("warning", title, note)
 
 
 class Completion(QObject):
@@ -241,7 +273,8 @@ def settle(window: MainWindow, *, limit: int = SETTLE_LIMIT) -> None:
         held = window.property(STANDING) or ()
         running = [job for job in context.jobs.running if job.id not in held]
         asides = any(each.is_busy for each in window.findChildren(Aside))
-        quiet = 0 if running or asides else quiet + 1
+        is_busy = running or asides or context.storage.is_busy
+        quiet = 0 if is_busy else quiet + 1
         if quiet >= 3:
             loop.quit()
 
@@ -265,20 +298,35 @@ def let_go(window: MainWindow) -> None:
 
 
 def catch_faults(context: Context) -> None:
-    """Show an uncaught error as a notice with a report; nothing is lost and nothing freezes."""
+    """Show an uncaught error as a notice with a report; nothing is lost and nothing freezes.
+
+    One that comes back is shown again when there was quiet before it: whoever presses a broken
+    button once more wants an answer, and what a timer meets all the time needs only one. A fault of
+    painting is shown once: every notice makes the window paint again.
+    """
     import traceback
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         report = "".join(traceback.format_exception(kind, error, trace))
-        if report in told:
-            return  # a fault while painting comes back with every repaint
-        told.add(report)
+        now, before = monotonic(), met.get(report)
+        met[report] = now
+        if before is not None and (_is_painting(trace) or now - before < QUIET):
+            return
         sys.stderr.write(report)
         # Not from within the call that failed: it may hold a painter or a lock.
         QTimer.singleShot(0, context, partial(_tell_fault, context, kind.__name__, error, report))
 
-    told: set[str] = set()
+    met: dict[str, float] = {}
     sys.excepthook = hook
+
+
+def _is_painting(trace: TracebackType | None) -> bool:
+    """True for a fault on the way of a repaint: Qt calls these whenever it draws or measures."""
+    while trace is not None:
+        if trace.tb_frame.f_code.co_name in PAINTING:
+            return True
+        trace = trace.tb_next
+    return False
 
 
 def _tell_fault(context: Context, kind: str, error: BaseException, report: str) -> None:

@@ -92,10 +92,13 @@ class Context(QObject):
             "error", title, failure.summary, report="" if failure.expected else failure.report
         )
 
-    def close(self) -> tuple[str, ...]:
-        """Stop listening and stop the jobs; titles of those that did not stop in time."""
+    def close(self, waiting: Callable[[tuple[str, ...]], None] | None = None) -> tuple[str, ...]:
+        """Stop listening and stop the jobs; titles of those that did not stop in time.
+
+        ``waiting`` is told which are waited for, if that takes longer than a moment.
+        """
         self._unsubscribe()
-        left = self.jobs.shutdown()
+        left = self.jobs.shutdown(waiting=waiting)
         self.aside.stop()
         self.models.close()
         return left

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 INSPECTOR_FROM = 1140
 """Width of the window from which there is room for the inspector."""
+_log = logging.getLogger(__name__)
 RECOVERY_DELAY = 500
 """Milliseconds of rest after an edit before the recovery file is written."""
 
@@ -576,6 +578,17 @@ class MainWindow(Frame):
         context.storage.keep_session(context.session, self._current, self.geometry_text())
         for workspace in self._workspaces.values():
             workspace.left()
-        context.close()
+        left = context.close(self._say_waiting)
+        if left:  # their files are closed under them: none is left half written
+            _log.warning(tr("Ended while this was at work: {titles}", titles=", ".join(left)))
         context.session.close_files()
         event.accept()
+
+    def _say_waiting(self, titles: tuple[str, ...]) -> None:
+        """Say what the end waits for, at once: no event is worked on until then."""
+        from ruda.session import listed
+
+        self.status.show_summary(
+            tr("Waiting until this has stopped: {titles}", titles=listed(titles))
+        )
+        self.status.repaint()

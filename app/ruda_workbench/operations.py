@@ -50,9 +50,13 @@ def open_document(
 ) -> None:
     """Open a file of weights in a job and bring it to the front; a refusal becomes a notice.
 
-    A ``dirty`` recipe or target was not saved when it was let go. ``show`` names the workspace that
-    comes to the front with it; ``done`` is given the document.
+    A ``dirty`` recipe or target was not saved before. ``show`` names the workspace that comes to
+    the front with it; ``done`` is given the document. What was away comes back with its recipe.
     """
+    absent = context.storage.absent_at(path) if recipe is None and target is None else None
+    if absent is not None:
+        _bring_back(context, absent, show=show, done=done)
+        return
     document_id = context.session.reserve()
     harmful: list[str] = []
     sizes: list[int] = []
@@ -113,6 +117,40 @@ def _tell_unknown(context: Context, document: Document, nbytes: int) -> None:
         ),
         (tr("Show"), partial(context.refused_wanted.emit, refused_page(document, nbytes))),
     )
+
+
+def _bring_back(
+    context: Context,
+    absent: DocumentState,
+    *,
+    show: str = "weights",
+    done: Callable[[Document], None] | None = None,
+) -> None:
+    recipe, note = recipe_of_state(absent)
+    if note:
+        context.notify("warning", tr("A recipe was not restored"), note)
+
+    def opened(document: Document) -> None:
+        context.storage.let_go(absent)
+        if done is not None:
+            done(document)
+
+    open_document(
+        context,
+        Path(absent.path),
+        recipe=recipe,
+        target=target_of_state(absent),
+        top_level_key=absent.top_level_key,
+        dirty=absent.dirty,
+        show=show,
+        done=opened,
+    )
+
+
+def look_again(context: Context) -> None:
+    """Open what was away when the last session was opened, as far as it is there now."""
+    for absent in context.storage.absent:
+        _bring_back(context, absent)
 
 
 def close_document(context: Context, document_id: int) -> None:
@@ -259,7 +297,8 @@ def restore(context: Context, state: SessionState, *, crashed: bool) -> None:
     storage = context.storage
     storage.pending = state
     present = [kept for kept in state.documents if Path(kept.path).exists()]
-    gone = [Path(kept.path).name for kept in state.documents if kept not in present]
+    away = [kept for kept in state.documents if kept not in present]
+    gone: list[str] = []
     if state.dataset is not None:
         folder, split = Path(state.dataset), state.dataset_split
         if folder.exists():
@@ -270,12 +309,12 @@ def restore(context: Context, state: SessionState, *, crashed: bool) -> None:
         else:
             storage.opened_again(dataset=True)
             gone.append(folder.name)
-    if gone:
-        context.notify("warning", tr("Not found any more"), ", ".join(gone))
+    if away or gone:
+        _tell_away(context, away, gone)
     if present:
-        _reopen(context, present, state)
+        _reopen(context, present, state, away)
     else:
-        storage.opened_again(documents=True)
+        storage.opened_again(documents=True, absent=away)
     if crashed and state.documents:
         context.notify(
             "info",
@@ -284,7 +323,24 @@ def restore(context: Context, state: SessionState, *, crashed: bool) -> None:
         )
 
 
-def _reopen(context: Context, kept: Sequence[DocumentState], state: SessionState) -> None:
+def _tell_away(context: Context, away: Sequence[DocumentState], gone: Sequence[str]) -> None:
+    """Say what is not there: ``away`` is carried along, for its disk may only not be there yet."""
+    text = ", ".join([*(Path(kept.path).name for kept in away), *gone])
+    buttons: list[tuple[str, Callable[[], None]]] = []
+    if away:
+        kept = tr("Files come back with their recipes when they are there again.")
+        text = f"{text}. {kept}"
+        buttons.append((tr("Look again"), partial(look_again, context)))
+        buttons.append((tr("Forget them"), partial(context.storage.let_go, *away)))
+    context.notify("warning", tr("Not found any more"), text, *buttons)
+
+
+def _reopen(
+    context: Context,
+    kept: Sequence[DocumentState],
+    state: SessionState,
+    away: Sequence[DocumentState],
+) -> None:
     def work(monitor: Monitor) -> Found:
         found: Found = []
         for each in track(kept, monitor, "files", len(kept)):
@@ -295,18 +351,21 @@ def _reopen(context: Context, kept: Sequence[DocumentState], state: SessionState
                 found.append((each, error))
         return found
 
-    def ended() -> None:
-        context.storage.opened_again(documents=True)
+    def ended(refused: Sequence[DocumentState] = kept) -> None:
+        # What could not be opened is not lost by that either: the next start tries it again.
+        context.storage.opened_again(documents=True, absent=[*refused, *away])
 
     def done(found: Found) -> None:
-        ended()
+        ended([each for each, part in found if isinstance(part, RudaError)])
         wanted = None if state.active is None else state.documents[state.active]
         front: int | None = None
         ids: dict[int, int] = {}
         for each, part in found:
             if isinstance(part, RudaError):
                 name = Path(each.path).name
-                context.notify("error", tr("{name} was not opened", name=name), str(part))
+                forget = (tr("Forget it"), partial(context.storage.let_go, each))
+                title = tr("{name} was not opened", name=name)
+                context.notify("error", title, str(part), forget)
                 continue
             index, parts = part
             recipe, note = recipe_of_state(each)

@@ -80,11 +80,16 @@ class QtJobs(QObject):
         self._handlers[job.id] = _Handlers(job, owner, done, failed, cancelled)
         return job
 
-    def shutdown(self, timeout: float = 5.0) -> tuple[str, ...]:
-        """Stop everything; titles of what did not stop in time. No handler is called afterwards."""
+    def shutdown(
+        self, timeout: float = 5.0, waiting: Callable[[tuple[str, ...]], None] | None = None
+    ) -> tuple[str, ...]:
+        """Stop everything; titles of what did not stop in time. No handler is called afterwards.
+
+        ``waiting`` is told what is waited for, if that takes longer than a moment.
+        """
         self._unsubscribe()
         self._handlers.clear()
-        return self._jobs.shutdown(timeout)
+        return self._jobs.shutdown(timeout, waiting)
 
     def _tell(self, news: JobNews) -> None:
         self._arrived.emit(news)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from ruda_workbench.main_window import MainWindow
 from ruda_workbench.shots import SCREENS, Look, take_screen
 from ruda_workbench.storage import Storage
 from ruda_workbench.theme import colours
+from ruda_workbench.widgets.notices import Notice
 from ruda_workbench.widgets.plots import diverging_image
 
 pytestmark = pytest.mark.gui
@@ -130,3 +132,39 @@ def test_a_fault_is_told_once_and_later(
     assert notice.text == "ValueError: a slip. Your documents are untouched."
     assert [text for text, _ in notice.buttons] == ["Copy report"]
     assert capsys.readouterr().err == "ValueError: a slip\n"
+
+
+def press() -> None:
+    raise ValueError("a slip")
+
+
+def paintEvent() -> None:
+    press()
+
+
+@pytest.mark.parametrize(
+    ("broken", "expected"), [(press, 2), (paintEvent, 1)], ids=["a button", "painting"]
+)
+def test_a_fault_is_told_again_after_some_quiet(
+    window: MainWindow,
+    monkeypatch: pytest.MonkeyPatch,
+    broken: Callable[[], None],
+    expected: int,
+) -> None:
+    """A timer that meets it all the time is never quiet, and a notice makes the window paint."""
+    now = [100.0]
+    monkeypatch.setattr("ruda_workbench.application.monotonic", lambda: now[0])
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    catch_faults(window.context)
+    heard: list[Notice] = []
+    window.context.noticed.connect(heard.append)
+    for step in (0.0, 1.5, 1.5, 1.5, 2.5):
+        now[0] += step
+        try:
+            broken()
+        except ValueError as fault:
+            sys.excepthook(ValueError, fault, fault.__traceback__)
+    settle(window)
+    assert [notice.text for notice in heard] == [
+        "ValueError: a slip. Your documents are untouched."
+    ] * expected

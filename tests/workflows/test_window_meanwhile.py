@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from ruda.session import Document, JobState, RuleDraft, SaveOptions, TargetChoice
+from ruda.session import Document, Jobs, JobState, RuleDraft, SaveOptions, TargetChoice
 from ruda.store import open_store
 from ruda_workbench import operations, save_operations
 from ruda_workbench.main_window import MainWindow
+from ruda_workbench.qt_jobs import QtJobs
 from ruda_workbench.workspaces.weights import WeightsWorkspace
 
 pytestmark = pytest.mark.gui
@@ -195,6 +196,31 @@ def test_a_stop_that_comes_too_late_is_told_as_it_was(
     assert notice.title.startswith("Saved out.safetensors")
     assert notice.text.startswith("The stop came too late, the file is written whole.")
     assert window.context.jobs.past[-1].state is JobState.DONE
+
+
+def test_the_end_says_what_it_waits_for(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    held: Held,
+    source: Path,
+    tmp_path: Path,
+    qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    begin(window, weights, held, tmp_path / "out.safetensors", qtbot)
+    seen: list[str] = []
+
+    def shown() -> None:
+        seen.append(window.status._summary.text())
+
+    monkeypatch.setattr(window.status, "repaint", shown)
+    monkeypatch.setattr(Jobs.shutdown, "__defaults__", (0.6, None))
+    monkeypatch.setattr(QtJobs.shutdown, "__defaults__", (0.6, None))
+    window.close_now()
+    assert seen == ["Waiting until this has stopped: Saving out.safetensors"]
+    assert "Ended while this was at work: Saving out.safetensors" in caplog.text
+    held.go_on.set()
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="who has it open is read in /proc")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,10 +11,12 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from ruda.session import RuleDraft
+from ruda.session import DocumentState, RuleDraft, SessionState
+from ruda_workbench import storage as storage_module
 from ruda_workbench.application import build_window, restore_session, settle
 from ruda_workbench.main_window import MainWindow
-from ruda_workbench.storage import Storage
+from ruda_workbench.storage import ABSENT_LIMIT, Storage
+from ruda_workbench.widgets.notices import Notice
 from ruda_workbench.workspaces.weights import WeightsWorkspace
 
 pytestmark = pytest.mark.gui
@@ -87,6 +90,7 @@ def test_who_clicks_and_quits_before_a_session_is_back_loses_none_of_it(
     restore_session(second)
     second.show_workspace("data")
     second._keep_recovery()
+    second.context.storage.finish()
     assert second.context.session.documents == (), "they are not open yet"
     let_go(second)
     third = again(qapp, storage)
@@ -129,7 +133,11 @@ def test_a_file_that_was_broken_since_is_said(
     paths[1].write_bytes(b"")
     second = again(qapp, storage)
     assert [d.name for d in second.context.session.documents] == ["good.safetensors"]
-    assert [n.title for n in second.notices.notices] == ["bad.safetensors was not opened"]
+    (notice,) = second.notices.notices
+    assert notice.title == "bad.safetensors was not opened"
+    assert [kept.path for kept in second.context.storage.absent] == [str(paths[1])]
+    dict(notice.buttons)["Forget it"]()
+    assert second.context.storage.absent == ()
     let_go(second)
 
 
@@ -138,6 +146,7 @@ def test_a_crash_loses_no_recipe(
 ) -> None:
     edit(window, make_file(SHAPES))
     window._keep_recovery()  # the timer of the last edit
+    storage.finish()
     second = again(qapp, storage, only_crashed=True)
     document = second.context.session.active
     assert document is not None
@@ -155,10 +164,58 @@ def test_a_file_that_is_gone_is_said(
     path.unlink()
     second = again(qapp, storage)
     assert second.context.session.documents == ()
-    assert [(n.title, n.text) for n in second.notices.notices] == [
-        ("Not found any more", path.name)
-    ]
+    (notice,) = second.notices.notices
+    assert notice.title == "Not found any more"
+    assert notice.text.startswith(f"{path.name}. Files come back with their recipes")
     let_go(second)
+
+
+@pytest.mark.parametrize("way", ["the next start", "looking again", "by hand", "forgotten"])
+def test_a_file_that_was_away_comes_back_with_its_recipe(
+    qapp: QApplication,
+    window: MainWindow,
+    storage: Storage,
+    make_file: Callable[..., Path],
+    way: str,
+) -> None:
+    other, path = make_file(SHAPES, "other.safetensors"), make_file(SHAPES)
+    window.open_paths([other])
+    settle(window)
+    edit(window, path)
+    window.close()
+    stick = path.rename(path.with_suffix(".away"))
+    second = again(qapp, storage)
+    assert [d.path for d in second.context.session.documents] == [other]
+    second._keep_recovery()
+    second.context.storage.finish()
+    let_go(second)
+    third = again(qapp, storage)
+    stick.rename(path)
+    buttons = dict(third.notices.notices[0].buttons)
+    if way == "looking again":
+        buttons["Look again"]()
+    elif way == "by hand":
+        third.open_paths([path])
+    elif way == "forgotten":
+        buttons["Forget them"]()
+    settle(third)
+    if way in ("the next start", "forgotten"):
+        let_go(third)
+        third = again(qapp, storage)
+    documents = third.context.session.documents
+    assert [d.path for d in documents] == ([other] if way == "forgotten" else [other, path])
+    if way != "forgotten":
+        assert [rule.pattern for rule in documents[1].recipe.remap.rules] == [r"^module\."]
+        assert documents[1].target is not None
+        assert third.context.session.dirty == (documents[1],)
+    assert third.context.storage.absent == ()
+    let_go(third)
+
+
+def test_only_so_many_files_that_are_away_are_carried_along(storage: Storage) -> None:
+    many = [DocumentState(str(number)) for number in range(ABSENT_LIMIT + 5)]
+    storage.opened_again(documents=True, absent=many)
+    assert storage.absent == tuple(many[:ABSENT_LIMIT])
 
 
 def test_a_session_is_not_restored_against_the_setting(
@@ -182,7 +239,95 @@ def test_a_broken_file_of_ours_costs_only_itself(
     window = again(qapp, Storage(folder))
     assert window.isVisible()
     assert window.context.session.documents == ()
+    (notice,) = window.notices.notices
+    assert notice.title == "A file of the workbench was not understood"
+    assert name in notice.text
     let_go(window)
+
+
+@pytest.mark.parametrize("kept", ["session", "settings"])
+def test_what_cannot_be_kept_is_said_once_until_it_can(
+    window: MainWindow,
+    storage: Storage,
+    make_file: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    kept: str,
+) -> None:
+    writer = {"session": "write_state", "settings": "write_settings"}[kept]
+
+    def keep() -> None:
+        if kept == "session":
+            window._keep_recovery()
+            storage.finish()
+        else:
+            storage.change(show_memory=False)
+        settle(window)
+
+    window.open_paths([make_file(SHAPES)])
+    settle(window)
+    keep()
+    assert window.notices.notices == ()
+    notices: list[Notice] = []
+    window.context.noticed.connect(notices.append)
+    for _ in range(2):
+        with monkeypatch.context() as full:
+            full.setattr(storage_module, writer, refuse)
+            keep()
+            keep()
+        keep()
+    assert [n.title for n in notices] == ["The workbench cannot write its own files"] * 2
+    assert f"the {kept} " in notices[0].text
+    assert "No space left" in notices[0].text
+
+
+def test_a_clean_end_that_cannot_be_kept_leaves_the_recovery(
+    window: MainWindow,
+    storage: Storage,
+    make_file: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    edit(window, make_file(SHAPES))
+    window._keep_recovery()
+    storage.finish()
+    monkeypatch.setattr(storage_module, "write_state", refuse)
+    window.close()
+    state, crashed = Storage(storage.folder).last_session()
+    assert crashed
+    assert state is not None
+    assert len(state.documents) == 1
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_what_a_crash_would_lose_is_written_aside(
+    window: MainWindow,
+    storage: Storage,
+    make_file: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A slow disk holds nobody up, and of what waits only the last is written."""
+    edit(window, make_file(SHAPES))
+    settle(window)
+    storage.finish()
+    go_on, written = threading.Event(), []
+
+    def slow(file: Path, state: SessionState) -> None:
+        assert threading.current_thread() is not threading.main_thread()
+        assert go_on.wait(20)
+        written.append((file.name, state.workspace))
+
+    monkeypatch.setattr(storage_module, "write_state", slow)
+    for workspace in ("one", "two", "three"):
+        storage.keep_recovery(window.context.session, workspace, "")
+    assert storage.is_busy
+    go_on.set()
+    storage.finish()
+    assert not storage.is_busy
+    assert written[-1] == ("recovery.json", "three")
+    assert len(written) <= 2
+    monkeypatch.undo()
 
 
 def test_one_part_of_a_checkpoint_is_taken_undone_and_kept(

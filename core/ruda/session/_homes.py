@@ -253,8 +253,10 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     "restore": (
         "ComparisonState",
         "DocumentState",
+        "SessionCapture",
         "SessionState",
         "StateFile",
+        "StateMaker",
         "TargetState",
         "capture_session",
         "clear_state",

@@ -30,6 +30,9 @@ Lane = Literal["read", "write"]
 REPORT_INTERVAL = 0.05
 """Seconds between two progress reports of one job; more frequent ones are kept, not told."""
 
+MOMENT = 0.3
+"""Seconds that the end waits for what runs before it says so."""
+
 RATE_WINDOW = 2.0
 """Seconds over which the rate of a job is measured."""
 
@@ -314,14 +317,25 @@ class Jobs:
         self._lanes[lane].submit(job.run, work)
         return job
 
-    def shutdown(self, timeout: float = 5.0) -> tuple[str, ...]:
-        """Stop everything and wait up to ``timeout`` seconds; titles of what did not stop."""
+    def shutdown(
+        self, timeout: float = 5.0, waiting: Callable[[tuple[str, ...]], None] | None = None
+    ) -> tuple[str, ...]:
+        """Stop everything and wait up to ``timeout`` seconds; titles of what did not stop.
+
+        ``waiting`` is told what is waited for, if that takes longer than a moment.
+        """
         with self._lock:
             self._closed = True
         jobs = self.live
         for job in jobs:
             job.cancel()
-        wait_for([job.future for job in jobs], timeout)
+        begun = time.monotonic()
+        wait_for([job.future for job in jobs], min(MOMENT, timeout))
+        left = tuple(job.title for job in jobs if not job.future.done())
+        if left and waiting is not None:
+            waiting(left)
+        rest = max(0.0, timeout - (time.monotonic() - begun))
+        wait_for([job.future for job in jobs], rest)
         for pool in self._lanes.values():
             pool.shutdown(wait=False, cancel_futures=True)
         return tuple(job.title for job in jobs if not job.future.done())

@@ -21,6 +21,7 @@ from ruda.session.side_by_side import CompareOptions, CompareSide, Comparison, S
 from ruda.session.textfile import read_struct, write_struct
 
 if TYPE_CHECKING:
+    from ruda.session.datasets import OpenDataset
     from ruda.store import Recipe
 
 
@@ -86,22 +87,79 @@ class StateFile:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class SessionCapture:
+    """What a session is at one moment: taken at once, made into a state where there is time.
+
+    It holds the documents, and with them their files; whoever waits to write one keeps no more
+    than the last.
+    """
+
+    documents: tuple[Document, ...]
+    dirty: frozenset[int]
+    active: int | None
+    comparison: Comparison
+    dataset: OpenDataset | None
+    workspace: str = "weights"
+    geometry: str = ""
+
+    @classmethod
+    def of(
+        cls, session: Session, *, workspace: str = "weights", geometry: str = ""
+    ) -> SessionCapture:
+        """Of a session, in its own thread."""
+        return cls(
+            session.documents,
+            frozenset(document.id for document in session.dirty),
+            None if session.active is None else session.active.id,
+            session.comparison,
+            session.dataset,
+            workspace,
+            geometry,
+        )
+
+
+class StateMaker:
+    """Makes states of sessions, and makes those of documents once that did not change.
+
+    For one thread at a time, which need not be the session's. It keeps no document.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Recipe, TargetChoice | None, str | None, DocumentState]] = {}
+
+    def make(self, found: SessionCapture) -> SessionState:
+        """The state; it asks the disk where the files really are, and writes recipes as text."""
+        documents = found.documents
+        kept = [self._document(d, dirty=d.id in found.dirty) for d in documents]
+        ids = [document.id for document in documents]
+        self._known = {number: self._known[number] for number in ids}
+        dataset = found.dataset
+        return SessionState(
+            documents=kept,
+            active=None if found.active is None else ids.index(found.active),
+            dataset=None if dataset is None else str(dataset.path.resolve()),
+            workspace=found.workspace,
+            geometry=found.geometry,
+            dataset_split=None if dataset is None else dataset.split,
+            comparison=_comparison_state(found),
+        )
+
+    def _document(self, document: Document, *, dirty: bool) -> DocumentState:
+        key = document.recipe, document.target, document.top_level_key
+        known = self._known.get(document.id)
+        if known is None or known[0] is not key[0] or known[1:3] != key[1:]:
+            known = (*key, _document_state(document))
+            self._known[document.id] = known
+        return msgspec.structs.replace(known[3], dirty=dirty)
+
+
 def capture_session(
     session: Session, *, workspace: str = "weights", geometry: str = ""
 ) -> SessionState:
     """The state of a session at this moment."""
-    dirty = {document.id for document in session.dirty}
-    documents = session.documents
-    active = session.active
-    return SessionState(
-        documents=[_document_state(d, dirty=d.id in dirty) for d in documents],
-        active=None if active is None else [d.id for d in documents].index(active.id),
-        dataset=None if session.dataset is None else str(session.dataset.path.resolve()),
-        workspace=workspace,
-        geometry=geometry,
-        dataset_split=None if session.dataset is None else session.dataset.split,
-        comparison=_comparison_state(session),
-    )
+    found = SessionCapture.of(session, workspace=workspace, geometry=geometry)
+    return StateMaker().make(found)
 
 
 def with_pending(state: SessionState, pending: SessionState) -> SessionState:
@@ -190,7 +248,7 @@ def target_of_state(state: DocumentState) -> TargetChoice | None:
     return TargetChoice.of(kept.name, kept.settings, is_file=kept.is_file)
 
 
-def _document_state(document: Document, *, dirty: bool) -> DocumentState:
+def _document_state(document: Document) -> DocumentState:
     from ruda.store import recipe_to_json, with_absolute_files
 
     return DocumentState(
@@ -198,15 +256,14 @@ def _document_state(document: Document, *, dirty: bool) -> DocumentState:
         recipe=recipe_to_json(with_absolute_files(document.recipe)),
         target=None if document.target is None else _target_state(document.target),
         top_level_key=document.top_level_key,
-        dirty=dirty,
     )
 
 
-def _comparison_state(session: Session) -> ComparisonState | None:
-    found = session.comparison
+def _comparison_state(capture: SessionCapture) -> ComparisonState | None:
+    found = capture.comparison
     if found == Comparison():
         return None
-    places = {document.id: place for place, document in enumerate(session.documents)}
+    places = {document.id: place for place, document in enumerate(capture.documents)}
     options = found.options
     sides = [
         SideState(

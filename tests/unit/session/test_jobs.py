@@ -269,6 +269,29 @@ def test_shutdown_names_what_did_not_stop(clock):
         job.result(5)
 
 
+@pytest.mark.parametrize("quick", [True, False])
+def test_the_end_says_what_it_waits_for(clock, quick):
+    jobs = Jobs(clock=clock)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def work(monitor):
+        begun.set()
+        while not quick and not go_on.wait(0.01):
+            pass
+
+    jobs.start("Quick", lambda monitor: None).result(5)
+    jobs.start("Slow", work)
+    begun.wait(5)
+    told = []
+
+    def waiting(titles):
+        told.append(titles)
+        go_on.set()
+
+    assert jobs.shutdown(5.0, waiting) == ()
+    assert told == ([] if quick else [("Slow",)])
+
+
 def test_a_thousand_cancels_lose_nothing(jobs, heard):
     started = [jobs.start(f"j{i}", lambda monitor: monitor.check()) for i in range(1000)]
     for job in started:

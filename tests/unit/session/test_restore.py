@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+import ruda.store
 from ruda.session import (
     Changes,
     CompareOptions,
@@ -9,8 +10,10 @@ from ruda.session import (
     Comparison,
     OpenDataset,
     RuleDraft,
+    SessionCapture,
     SessionState,
     SideView,
+    StateMaker,
     TargetChoice,
     capture_session,
     clear_state,
@@ -62,6 +65,39 @@ def test_a_comparison_comes_back(session, tmp_path):
     kept = read_state(file).state.comparison
     assert comparison_of_state(kept, {0: 7, 1: 8}) == Comparison(8, 7, options)
     assert comparison_of_state(kept, {1: 8}) == Comparison(8, None, options)
+
+
+def test_a_document_that_did_not_change_is_not_written_out_again(session, tmp_path, monkeypatch):
+    written = []
+    real = ruda.store.recipe_to_json
+
+    def counted(recipe):
+        written.append(len(recipe.remap.rules))
+        return real(recipe)
+
+    monkeypatch.setattr(ruda.store, "recipe_to_json", counted)
+    index = TensorIndex.of([], format="rudapack")
+    first, second = (session.open(tmp_path / name, index) for name in ("a.bpk", "b.bpk"))
+    maker = StateMaker()
+
+    def made():
+        found = maker.make(SessionCapture.of(session, workspace="run", geometry="g"))
+        assert found == capture_session(session, workspace="run", geometry="g")
+        del written[-len(session.documents) :]  # those of the second way
+        return found
+
+    made()
+    session.edit(second.id, "rule", Recipe().with_rule("a", "b"))
+    assert [kept.dirty for kept in made().documents] == [False, True]
+    session.mark_saved(second.id)
+    assert [kept.dirty for kept in made().documents] == [False, False]
+    session.retarget(first.id, TargetChoice.of("digits"))
+    made()
+    assert written == [0, 0, 1, 0]
+    session.close(first.id)
+    made()
+    session.undo(second.id)
+    assert made().documents[0].recipe == real(Recipe())
 
 
 def test_what_is_not_open_again_yet_stays_in_the_state():
