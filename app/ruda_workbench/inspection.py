@@ -15,9 +15,11 @@ from ruda.session import (
     PlaneChoice,
     PlanePage,
     ValuesPage,
+    ValueSpread,
     count_text,
     number_text,
     plane_page,
+    scan_spread,
     scan_tensor,
     tr,
 )
@@ -33,6 +35,7 @@ class Inspection:
 
     key: str
     stats: TensorStats
+    spread: ValueSpread
     page: PlanePage
     halves: tuple[tuple[str, str], ...]
     """What f16 and bf16 would do: (``as f16``, ``±2.4e-04, overflow 0``)."""
@@ -55,7 +58,8 @@ def inspect(snapshot: TensorSnapshot, monitor: Monitor) -> Inspection:
     """
     found = scan_tensor(snapshot, monitor=monitor)
     page = plane_page(snapshot, PlaneChoice.of(tuple(snapshot.shape)), monitor=monitor)
-    return Inspection(snapshot.key, found, page, _halves(snapshot, monitor))
+    spread = scan_spread(snapshot, monitor=monitor)
+    return Inspection(snapshot.key, found, spread, page, _halves(snapshot, monitor))
 
 
 def _halves(snapshot: TensorSnapshot, monitor: Monitor) -> tuple[tuple[str, str], ...]:

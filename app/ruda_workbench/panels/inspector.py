@@ -352,8 +352,8 @@ class InspectorPanel(QWidget):
         snapshot, source = self._pairs[self._place]
         found = self.inspection
         limit = self._context.storage.settings.statistics_limit * 1_000_000
-        stats = None if found is None else found.stats
-        return inspector_page(snapshot, stats, source=source, limit=limit)
+        stats, spread = (None, None) if found is None else (found.stats, found.spread)
+        return inspector_page(snapshot, stats, spread, source=source, limit=limit)
 
     def _draw(self, problem: str = "") -> None:
         page, found = self._page(), self.inspection

@@ -186,6 +186,7 @@ class LoadDiffPanel(QWidget):
 
     def _laying_halted(self) -> None:
         if self._watch.laid is None:
+            self.coverage.hide()
             self.table.empty_text = tr("Stopped") if self._watch.is_halted else ""
             self.table.viewport().update()
 

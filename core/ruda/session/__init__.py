@@ -129,6 +129,7 @@ if TYPE_CHECKING:
         save_plan_page,
         saved_page,
     )
+    from ruda.session.pages.spread import ValueSpread, scan_spread
     from ruda.session.pages.status import StatusLook, is_problem, status_look
     from ruda.session.pages.suggest import (
         SuggestLine,
@@ -317,6 +318,7 @@ __all__ = [
     "TensorRow",
     "TensorTable",
     "Tile",
+    "ValueSpread",
     "ValuesPage",
     "WorkError",
     "accuracy_text",
@@ -413,6 +415,7 @@ __all__ = [
     "saved_page",
     "say",
     "say_steps",
+    "scan_spread",
     "scan_tensor",
     "schema_draft",
     "schema_of",

@@ -220,6 +220,10 @@ HOMES: Mapping[str, tuple[str, ...]] = {
         "save_plan_page",
         "saved_page",
     ),
+    "pages.spread": (
+        "ValueSpread",
+        "scan_spread",
+    ),
     "pages.status": (
         "StatusLook",
         "is_problem",

@@ -53,7 +53,7 @@ def test_statistics_come_with_their_findings():
     page = inspector_page(snapshot, scan_tensor(snapshot, bins=4))
     assert page.statistics[0] == Fact("min, max", "-1, 0.5")
     assert page.statistics[2] == Fact("zeros", "1 (16.6 %)")
-    assert page.statistics[3] == Fact("NaN, Inf", "1, 2")
+    assert page.statistics[3] == Fact("NaN, +∞, −∞", "1, 1, 1")
     assert page.findings == ("1 value NaN", "2 values infinite")
     assert page.histogram.counts == (1, 0, 1, 1)
     assert page.histogram.caption == "Distribution, 4 bins"

@@ -15,6 +15,7 @@ from ruda.session.wording import count_text, counted, number_text, shape_text, s
 from ruda.tensor import DType
 
 if TYPE_CHECKING:
+    from ruda.session.pages.spread import ValueSpread
     from ruda.store import TensorSnapshot
     from ruda.tensor import TensorStats
 
@@ -84,6 +85,7 @@ class ValuesPage:
 def inspector_page(
     snapshot: TensorSnapshot,
     stats: TensorStats | None = None,
+    spread: ValueSpread | None = None,
     *,
     source: TensorSnapshot | None = None,
     limit: int = 64_000_000,
@@ -96,7 +98,7 @@ def inspector_page(
     return InspectorPage(
         key=snapshot.key,
         facts=tuple(_facts(snapshot, source)),
-        statistics=() if stats is None else tuple(_statistics(stats)),
+        statistics=() if stats is None else tuple(_statistics(stats, spread)),
         histogram=None if stats is None or not stats.finite else _histogram(stats),
         findings=() if stats is None else tuple(_findings(stats)),
         can_scan=snapshot.dtype.is_ordered,
@@ -232,21 +234,32 @@ def _change(before: str, after: str) -> str:
     return before if before == after else f"{before} → {after}"
 
 
-def _statistics(stats: TensorStats) -> list[Fact]:
+def _statistics(stats: TensorStats, spread: ValueSpread | None) -> list[Fact]:
     if not stats.finite:
-        spread = [Fact(tr("values"), tr("none are finite") if stats.count else tr("empty tensor"))]
+        found = [Fact(tr("values"), tr("none are finite") if stats.count else tr("empty tensor"))]
     else:
-        spread = [
+        found = [
             Fact(tr("min, max"), f"{number_text(stats.minimum)}, {number_text(stats.maximum)}"),
             Fact(tr("mean, std"), f"{number_text(stats.mean)}, {number_text(stats.std)}"),
         ]
+    if spread is not None and spread.percentiles:
+        low, lower, middle, upper, high = (_near(each, spread) for each in spread.percentiles)
+        found += [
+            Fact(tr("median"), middle),
+            Fact(tr("p1, p99"), f"{lower}, {upper}"),
+            Fact(tr("p0.1, p99.9"), f"{low}, {high}"),
+        ]
     share = f" ({share_text(stats.zeros, stats.count)})" if stats.zeros else ""
-    infinite = stats.pos_infs + stats.neg_infs
-    return [
-        *spread,
-        Fact(tr("zeros"), f"{count_text(stats.zeros)}{share}"),
-        Fact(tr("NaN, Inf"), f"{count_text(stats.nans)}, {count_text(infinite)}"),
-    ]
+    found.append(Fact(tr("zeros"), f"{count_text(stats.zeros)}{share}"))
+    if spread is not None and spread.subnormals is not None:
+        found.append(Fact(tr("subnormal"), count_text(spread.subnormals)))
+    apart = (stats.nans, stats.pos_infs, stats.neg_infs)
+    return [*found, Fact(tr("NaN, +∞, −∞"), ", ".join(map(count_text, apart)))]
+
+
+def _near(value: float, spread: ValueSpread) -> str:
+    """A percentile: two figures where no more are known."""
+    return number_text(value) if spread.exact else f"≈ {value:.2g}"
 
 
 def _histogram(stats: TensorStats) -> HistogramView:
