@@ -17,7 +17,7 @@ from ruda import _kernels
 from ruda.errors import DTypeError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.tensor.dtype import DType, Kind
-from ruda.tensor.layout import widened
+from ruda.tensor.layout import plain, widened
 from ruda.tensor.promotion import Scalar, require_dtype
 
 Array = np.ndarray[Any, Any]
@@ -78,6 +78,7 @@ def cast(
     store the same values alike and it is in native byte order. Raises DTypeError for packed and
     quantized dtypes, for complex to real, and when the array is not of the source dtype.
     """
+    array = plain(array)
     _check(array, source, target)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))

@@ -141,7 +141,7 @@ class Difference:
 def compare_exactly(left: Array, right: Array, dtypes: tuple[DType, DType]) -> Difference:
     """Positions with different values; two NaNs agree, and so do 0.0 and -0.0.
 
-    ``right`` may be of another dtype; a float beside an integer is compared as f64.
+    ``right`` may be of another dtype; an integer and a float agree where both are one number.
     """
     if left.shape != right.shape:
         return Difference((left.shape, right.shape), dtypes, left.size, left.size)
@@ -170,11 +170,23 @@ def _float(values: Array) -> Array:
 
 
 def _agree(a: Array, b: Array) -> Array:
+    for one, other in ((a, b), (b, a)):
+        if one.dtype.kind in "iu" and other.dtype.kind == "f":
+            return _whole_alike(one, other)
     if a.dtype.kind in "fc" or b.dtype.kind in "fc":
         with np.errstate(all="ignore"):
             both_nan = np.isnan(a.astype(_wide(a))) & np.isnan(b.astype(_wide(b)))
             return np.asarray((a == b) | both_nan)
     return np.asarray(a == b)
+
+
+def _whole_alike(whole: Array, floats: Array) -> Array:
+    """Where floats are these integers, also beyond 2⁵³, where several integers have one float."""
+    limit = 2.0 ** (whole.dtype.itemsize * 8 - (whole.dtype.kind == "i"))
+    with np.errstate(all="ignore"):
+        inside = (floats >= np.iinfo(whole.dtype).min) & (floats < limit)
+        back = np.where(inside, floats, 0).astype(whole.dtype)
+        return np.asarray(inside & (back == whole) & (back.astype(np.float64) == floats))
 
 
 def _wide(values: Array) -> np.dtype[Any]:

@@ -23,7 +23,7 @@ from ruda.tensor.distribution import Distribution
 from ruda.tensor.dtype import DType, Kind
 from ruda.tensor.layout import plain
 from ruda.tensor.promotion import DEFAULT_FLOAT, DEFAULT_INT, Scalar, require_dtype
-from ruda.tensor.sizes import shape_of
+from ruda.tensor.sizes import number, shape_of
 
 Array = np.ndarray[Any, Any]
 
@@ -88,15 +88,24 @@ class TensorData:
     def from_bytes(cls, raw: bytes, shape: Sequence[int], dtype: DType) -> TensorData:
         """Values from row-major little-endian bytes, without a copy.
 
-        Raises ShapeError if the byte count is not that of shape and dtype.
+        Raises ShapeError if the byte count is not that of shape and dtype, DTypeError for what has
+        no bytes in a row.
         """
-        expected = dtype.nbytes(math.prod(shape))
-        if len(raw) != expected:
+        require_dtype("from_bytes", dtype)
+        sizes = shape_of("from_bytes", shape, np.dtype(np.uint8))
+        expected = dtype.nbytes(math.prod(sizes))
+        try:
+            given = memoryview(raw)
+        except TypeError:
+            raise DTypeError(f"from_bytes: {type(raw).__name__} has no bytes to read") from None
+        if not given.c_contiguous:
+            raise DTypeError("from_bytes: the bytes do not lie in a row; copy them first")
+        if given.nbytes != expected:
             raise ShapeError(
-                f"shape {list(shape)} of {dtype} takes {expected} bytes, got {len(raw)}"
+                f"shape {list(sizes)} of {dtype} takes {expected} bytes, got {given.nbytes}"
             )
-        flat = np.frombuffer(raw, dtype.carrier)
-        return cls(flat if dtype.is_raw else flat.reshape(tuple(shape)), dtype)
+        flat = np.frombuffer(given, dtype.carrier)
+        return cls(flat if dtype.is_raw else flat.reshape(sizes), dtype)
 
     @classmethod
     def zeros(cls, shape: Sequence[int], dtype: DType = DEFAULT_FLOAT) -> TensorData:
@@ -192,6 +201,8 @@ class TensorData:
 
         Raises DTypeError where values have no numbers to compare (packed, quantized).
         """
+        if not isinstance(other, TensorData):
+            raise DTypeError(f"compare: {type(other).__name__} is no TensorData; see to_data()")
         dtypes = (self.dtype, other.dtype)
         for dtype in dtypes:
             if dtype.is_raw and dtypes[0] is not dtypes[1]:
@@ -219,8 +230,15 @@ class TensorData:
 
         NaN is in no range.
         """
-        values = cast(self.array, self.dtype, DType.F64)[0]
-        inside = (values >= low) & ((values <= high) if inclusive else (values < high))
+        first, last = number("a range", "low", low), number("a range", "high", high)
+        if math.isnan(first) or math.isnan(last):
+            values, inside = self.array, np.zeros(self.shape, np.bool_)
+        elif self.dtype.is_integer:  # f64 would round the large ones
+            values, stop = self.array, _down(high) + 1 if inclusive else _up(high)
+            inside = (values >= _up(low)) & (values < stop)
+        else:
+            values = cast(self.array, self.dtype, DType.F64)[0]
+            inside = (values >= first) & ((values <= last) if inclusive else (values < last))
         if not inside.all():
             place = tuple(int(i) for i in np.argwhere(~inside)[0])
             end = "]" if inclusive else ")"
@@ -228,6 +246,19 @@ class TensorData:
                 f"{np.count_nonzero(~inside)} of {self.numel} values are outside "
                 f"[{low}, {high}{end}; first {values[place]} at {list(place)}"
             )
+
+
+_BEYOND = 1 << 70
+"""More than any integer dtype holds: what an infinite end of a range is to them."""
+
+
+def _up(end: float) -> int:
+    """The least integer from ``end`` on."""
+    return math.ceil(end) if math.isfinite(end) else -_BEYOND if end < 0 else _BEYOND
+
+
+def _down(end: float) -> int:
+    return math.floor(end) if math.isfinite(end) else _BEYOND if end > 0 else -_BEYOND
 
 
 def _below(values: Array, end: float, dtype: DType) -> Array:

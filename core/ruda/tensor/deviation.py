@@ -14,7 +14,7 @@ from ruda.errors import DTypeError, ShapeError
 from ruda.tensor.casting import cast
 from ruda.tensor.comparison import SHOWN, Tolerance
 from ruda.tensor.dtype import DType, Kind
-from ruda.tensor.layout import widened
+from ruda.tensor.layout import plain, widened
 
 Array = np.ndarray[Any, Any]
 Number = float | int | bool | complex
@@ -121,6 +121,7 @@ def deviation(
     to which the finer is rounded first. Integers of 64 bits are compared exactly.
     Raises ShapeError for two shapes, DTypeError where values are raw bits.
     """
+    left, right = plain(left), plain(right)
     if left.shape != right.shape:
         raise ShapeError(f"shapes differ: {list(left.shape)} and {list(right.shape)}")
     for dtype in dtypes:

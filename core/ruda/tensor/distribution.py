@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ruda._kernels import shown_number
 from ruda.errors import SettingError
+from ruda.tensor.sizes import number, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,26 +32,35 @@ class Distribution:
     @classmethod
     def uniform(cls, low: float, high: float) -> Distribution:
         """Uniform over [low, high). Raises SettingError unless low < high, both finite."""
-        if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        first, last = number("uniform", "low", low), number("uniform", "high", high)
+        if not (math.isfinite(first) and math.isfinite(last) and first < last):
             raise SettingError(f"uniform needs finite low < high, got {low} and {high}")
-        return cls("uniform", float(low), float(high))
+        return cls("uniform", first, last)
 
     @classmethod
     def normal(cls, mean: float, std: float) -> Distribution:
         """Normal with this mean and standard deviation. Raises SettingError if std is negative."""
-        if not (np.isfinite(mean) and np.isfinite(std) and std >= 0):
+        middle, width = number("normal", "mean", mean), number("normal", "std", std)
+        if not (math.isfinite(middle) and math.isfinite(width) and width >= 0):
             raise SettingError(f"normal needs a finite mean and std ≥ 0, got {mean} and {std}")
-        return cls("normal", float(mean), float(std))
+        return cls("normal", middle, width)
 
     @classmethod
     def bernoulli(cls, probability: float) -> Distribution:
         """One with this probability, otherwise zero. Raises SettingError outside 0 to 1."""
-        if not 0.0 <= probability <= 1.0:
+        share = number("bernoulli", "the probability", probability)
+        if not 0.0 <= share <= 1.0:
             raise SettingError(f"a probability is 0 to 1, got {probability}")
-        return cls("bernoulli", float(probability), 0.0)
+        return cls("bernoulli", share, 0.0)
 
     def sample(self, shape: tuple[int, ...], *, seed: int) -> np.ndarray[Any, Any]:
-        """Fresh f64 values of this shape, the same for the same seed."""
+        """Fresh f64 values of this shape, the same for the same seed.
+
+        Raises SettingError for a seed below 0, DTypeError for one that is not whole.
+        """
+        seed = whole("random", "a seed", seed)
+        if seed < 0:
+            raise SettingError(f"random: a seed is 0 or more, got {shown_number(seed)}")
         generator = np.random.Generator(np.random.PCG64(seed))
         if self.kind == "uniform":
             drawn = generator.random(shape)

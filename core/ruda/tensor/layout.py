@@ -18,6 +18,7 @@ def transpose_copy(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
     Raises ShapeError unless the array has two axes.
     """
+    array = plain(array)
     if array.ndim != 2:
         raise ShapeError(f"transpose needs two axes, got shape {list(array.shape)}")
     return _kernels.transpose(np.ascontiguousarray(array))

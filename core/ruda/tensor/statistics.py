@@ -13,6 +13,8 @@ from ruda import _kernels
 from ruda.errors import DTypeError, SettingError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.tensor.dtype import DType
+from ruda.tensor.layout import plain
+from ruda.tensor.sizes import whole
 
 Array = np.ndarray[Any, Any]
 Blocks = Callable[[], Iterator[Array]]
@@ -68,7 +70,7 @@ def stats(array: Array, dtype: DType, *, bins: int = 64, monitor: Monitor = SILE
     rounding. Raises DTypeError for dtypes without an order (complex, packed, quantized),
     SettingError if ``bins`` is not positive, Cancelled from the monitor.
     """
-    flat = array.reshape(-1)
+    flat = plain(array).reshape(-1)
     return stream_stats(lambda: (flat,), flat.size, dtype, bins=bins, monitor=monitor)
 
 
@@ -85,6 +87,7 @@ def stream_stats(
     It is called two to four times; ``count`` is the number of values. A piece is used before the
     next is asked for. Raises like ``stats``.
     """
+    bins = whole("stats", "a number of bins", bins)
     if bins < 1:
         raise SettingError(f"a histogram needs at least one bin, got {bins}")
     if not dtype.is_ordered:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ruda import _kernels
+from ruda.tensor.sizes import whole
 
 
 def thread_count() -> int:
@@ -16,6 +17,7 @@ def set_thread_count(count: int | None) -> None:
     None for as many as at the start: ``RUDA_THREADS``, or the cores of this process up to a few,
     since most of this work waits for memory. Matrix products of NumPy's OpenBLAS take at most as
     many as are given. Results of kernels are the same with every number. Raises SettingError
-    below 1.
+    below 1, DTypeError for what is not whole.
     """
-    _kernels.set_thread_count(count)
+    number = None if count is None else whole("set_thread_count", "a number of threads", count)
+    _kernels.set_thread_count(number)
