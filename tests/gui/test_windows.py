@@ -37,7 +37,6 @@ from ruda_workbench.scenes.scene import Scene
 from ruda_workbench.shots import SCREENS
 from ruda_workbench.storage import Storage
 from ruda_workbench.tokens import DARK, HIGH_LIGHT, LIGHT
-from ruda_workbench.widgets.rule_row import MOVE_KEYS
 
 pytestmark = pytest.mark.gui
 
@@ -189,7 +188,6 @@ def test_keys_in_the_guide_are_those_of_the_actions(window: MainWindow, language
     import re
 
     keys = {key.strip() for a in window.book.records() for key in a.keys.split(";")}
-    keys |= {*MOVE_KEYS}
     text = next(page.text for page in guide_pages(language) if page.name == "keyboard")
     named = set(re.findall(r"`([^`]+)`", text))
     assert named - keys == set()

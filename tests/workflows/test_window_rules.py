@@ -114,7 +114,9 @@ def test_rules_change_places_by_keys_and_the_focus_goes_along(
     qtbot.keyClick(card.rows[0].replacement, Qt.Key.Key_Down, both)
     settled()
     assert patterns(window) == ["^b", "^a", "^c"]
-    assert card.rows[1].replacement.hasFocus()
+    assert window.focusWidget() is card.rows[1].replacement
+    window.activateWindow()
+    qtbot.waitUntil(lambda: card.rows[1].replacement.hasFocus())
     qtbot.keyClick(card.rows[1].replacement, Qt.Key.Key_Up, both)
     settled()
     assert patterns(window) == ["^a", "^b", "^c"]

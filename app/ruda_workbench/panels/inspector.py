@@ -488,14 +488,15 @@ class InspectorPanel(QWidget):
         menu = QMenu(self)
         menu.setObjectName("inspector.copy-menu")
         for text, what in (
-            (tr("Copy the values as NumPy"), self._copy_numpy),
-            (tr("Copy Python that reads it"), self._copy_python),
-            (tr("Copy the heat map as a picture"), self._copy_picture),
+            (tr("Copy the values as NumPy"), self.copy_numpy),
+            (tr("Copy Python that reads it"), self.copy_python),
+            (tr("Copy the heat map as a picture"), self.copy_picture),
         ):
             menu.addAction(text).triggered.connect(what)
         return menu
 
-    def _copy_numpy(self) -> None:
+    def copy_numpy(self) -> None:
+        """Copy the values as an expression of NumPy; why not, where they cannot be."""
         found = self.inspection
         snapshot = self._pairs[self._place][0]
         try:
@@ -507,7 +508,8 @@ class InspectorPanel(QWidget):
             return
         QGuiApplication.clipboard().setText(text)
 
-    def _copy_python(self) -> None:
+    def copy_python(self) -> None:
+        """Copy Python that reads the tensor."""
         snapshot, source = self._pairs[self._place]
         document = self._context.session.active
         read = source or snapshot
@@ -516,7 +518,8 @@ class InspectorPanel(QWidget):
             code = reading_code(document.path, read.key, top_level_key=key)
             QGuiApplication.clipboard().setText(code)
 
-    def _copy_picture(self) -> None:
+    def copy_picture(self) -> None:
+        """Copy the heat map."""
         image = self.heat.image()
         if image is None:
             self._context.notify("info", tr("Not copied"), tr("There is no heat map to copy."))

@@ -330,9 +330,20 @@ class LoadDiffPanel(QWidget):
         if self._is_halted:
             self.refresh()
         else:
-            self._take_first_hint()
+            self.take_suggestions()
 
-    def _take_first_hint(self) -> None:
+    @property
+    def can_suggest(self) -> bool:
+        """True if there is something to take."""
+        laid = self._watch.laid
+        return (
+            laid is not None
+            and laid.report is not None
+            and bool(self._certain() or laid.report.hints)
+        )
+
+    def take_suggestions(self) -> None:
+        """Take every certain suggestion, or without any the first hint."""
         laid, document = self._watch.laid, self._watch.document
         if laid is None or laid.report is None or document is None:
             return

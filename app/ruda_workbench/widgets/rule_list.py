@@ -81,6 +81,12 @@ class RuleList(QScrollArea):
         self._rows[-1].pattern.setFocus()
         QTimer.singleShot(0, self, self._show_last)  # once the new row has its place
 
+    def move_focused(self, by: int) -> None:
+        """Move the rule in which the focus is; nothing without one."""
+        row = next((row for row in self._rows if row.focused_field), None)
+        if row is not None:
+            self._move(row.number, by)
+
     def write_as_schemas(self, on: bool) -> None:
         """Write the rules as schemas where they can be, or as regexes."""
         self._as_schemas = on

@@ -23,7 +23,6 @@ from ruda.session import (
     TensorTable,
     counted,
     later,
-    refused_page,
     say,
     size_text,
     steps_text,
@@ -52,6 +51,7 @@ from ruda_workbench.saving import Saving
 from ruda_workbench.tokens import Space
 from ruda_workbench.widgets.buttons import Segments, push_button
 from ruda_workbench.widgets.roomy import Pages
+from ruda_workbench.workspaces.weights_actions import WEIGHTS_ACTIONS
 from ruda_workbench.workspaces.workspace import Workspace
 
 STEPPED = 100
@@ -59,24 +59,10 @@ STEPPED = 100
 VIEWS = (("tensors", later("Tensors")), ("diff", later("Load diff")), ("convert", later("Convert")))
 
 
-def _has_document(workspace: WeightsWorkspace) -> bool:
-    return workspace.context.session.active is not None
-
-
-def _has_target(workspace: WeightsWorkspace) -> bool:
-    document = workspace.context.session.active
-    return document is not None and document.target is not None
-
-
-def _can_save(workspace: WeightsWorkspace) -> bool:
-    laid = workspace.watch.current
-    return laid is not None and (laid.view is not None or bool(laid.problem))
-
-
 class WeightsWorkspace(Workspace):
     """The document in front, in three views."""
 
-    ACTIONS: ClassVar[tuple[Action[Any], ...]] = ()
+    ACTIONS: ClassVar[tuple[Action[Any], ...]] = WEIGHTS_ACTIONS
 
     def __init__(self, context: Context, welcome: WelcomePanel | None = None) -> None:
         super().__init__(context)
@@ -170,6 +156,12 @@ class WeightsWorkspace(Workspace):
         self.context.refused_wanted.connect(self.show_refused)
         self.context.changed.connect(self._changed)
 
+    @property
+    def can_save(self) -> bool:
+        """True once it is known what the recipe makes of the document, or why it makes nothing."""
+        laid = self.watch.current
+        return laid is not None and (laid.view is not None or bool(laid.problem))
+
     # The contract
 
     def inspector(self) -> InspectorPanel:
@@ -257,6 +249,10 @@ class WeightsWorkspace(Workspace):
         self._view_pages.setCurrentWidget(panel)
         self.export.setVisible(panel is self.diff)
         self._select_again()
+
+    def is_shown(self, view: str) -> bool:
+        """True while the workspace is in front with this view of its document."""
+        return self.isVisible() and self.watch.document is not None and self.views.value == view
 
     def reveal(self, key: str) -> None:
         """Show a tensor by its key, in the load diff if that is open, else in the table."""
@@ -381,7 +377,7 @@ class WeightsWorkspace(Workspace):
         self.context.summary_changed.emit()
 
     def _viewed(self) -> None:
-        self.title.can_save(on=_can_save(self))
+        self.title.can_save(on=self.can_save)
         self.context.summary_changed.emit()
 
     def _changed(self, changes: Changes) -> None:
@@ -409,7 +405,7 @@ class WeightsWorkspace(Workspace):
         self.title.show_facts(tensors, document.parts, document.top_level_key, " · ".join(facts))
         name = "" if document.target is None else document.target.name
         self.title.offer_targets(self.fits.offers(), name)
-        self.title.can_save(on=_can_save(self))
+        self.title.can_save(on=self.can_save)
 
     def _size(self, document: Document) -> tuple[str, ...]:
         """The size of all tensors that own their memory, once the table is there."""
@@ -480,116 +476,3 @@ class WeightsWorkspace(Workspace):
         opener = getattr(window, "open_paths", None)
         if opener is not None:
             opener([Path(path)])
-
-
-def _tensors(workspace: WeightsWorkspace) -> None:
-    workspace.show_view("tensors")
-
-
-def _diff(workspace: WeightsWorkspace) -> None:
-    workspace.show_view("diff")
-
-
-def _convert(workspace: WeightsWorkspace) -> None:
-    workspace.show_view("convert")
-
-
-def _save(workspace: WeightsWorkspace) -> None:
-    workspace.ask_save()
-
-
-def _export(workspace: WeightsWorkspace) -> None:
-    workspace.ask_export()
-
-
-def _has_report(workspace: WeightsWorkspace) -> bool:
-    laid = workspace.watch.laid
-    return laid is not None and laid.report is not None
-
-
-def _has_refused(workspace: WeightsWorkspace) -> bool:
-    document = workspace.context.session.active
-    return document is not None and bool(document.index.unsafe)
-
-
-def _refused(workspace: WeightsWorkspace) -> None:
-    document = workspace.context.session.active
-    if document is not None:
-        workspace.show_refused(refused_page(document))
-
-
-def _add_rule(workspace: WeightsWorkspace) -> None:
-    workspace.show_view("diff")
-    workspace.diff.rules.add_rule()
-
-
-WeightsWorkspace.ACTIONS = (
-    Action(
-        "weights.tensors",
-        later("Show the tensors"),
-        _tensors,
-        later("Weights"),
-        icon="weights",
-        keys="Alt+1",
-        available=_has_document,
-    ),
-    Action(
-        "weights.diff",
-        later("Show the load diff"),
-        _diff,
-        later("Weights"),
-        icon="tune",
-        keys="Alt+2",
-        available=_has_document,
-        words=later("compare target model architecture"),
-    ),
-    Action(
-        "weights.convert",
-        later("Show the conversion"),
-        _convert,
-        later("Weights"),
-        icon="shrink",
-        keys="Alt+3",
-        available=_has_document,
-        words=later("half f16 bf16 cast"),
-    ),
-    Action(
-        "weights.save",
-        later("Save converted…"),
-        _save,
-        later("Weights"),
-        icon="save",
-        keys="Ctrl+S",
-        available=_can_save,
-        words=later("export write"),
-    ),
-    Action(
-        "weights.export",
-        later("Export the load diff…"),
-        _export,
-        later("Weights"),
-        icon="export",
-        keys="Ctrl+Shift+E",
-        available=_has_report,
-        words=later("report html csv json markdown"),
-    ),
-    Action(
-        "weights.refused",
-        later("Show what the file asked for and did not get"),
-        _refused,
-        later("Weights"),
-        icon="warning",
-        available=_has_refused,
-        words=later("unsafe pickle code"),
-    ),
-    Action(
-        "weights.add-rule",
-        later("Add a remap rule"),
-        _add_rule,
-        later("Weights"),
-        icon="plus",
-        keys="Ctrl+Shift+R",
-        available=_has_target,
-        words=later("rename regex"),
-    ),
-)

@@ -1,0 +1,433 @@
+"""What Weights can do, as actions: of its views, the recipe, chosen rows, the conversion, a tensor.
+
+Those of a card do what a button or a menu of it does, and show the view where that is to be seen.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ruda.session import later, refused_page
+from ruda_workbench.action_book import Action
+from ruda_workbench.widgets.rule_row import MOVE_KEYS
+
+if TYPE_CHECKING:
+    from ruda_workbench.workspaces.weights import WeightsWorkspace
+
+
+def _has_document(workspace: WeightsWorkspace) -> bool:
+    return workspace.context.session.active is not None
+
+
+def _has_target(workspace: WeightsWorkspace) -> bool:
+    document = workspace.context.session.active
+    return document is not None and document.target is not None
+
+
+def _has_steps(workspace: WeightsWorkspace) -> bool:
+    document = workspace.context.session.active
+    return document is not None and not document.recipe.is_identity
+
+
+def _has_row(workspace: WeightsWorkspace) -> bool:
+    is_shown = workspace.is_shown("diff") and _has_target(workspace)
+    return is_shown and workspace.diff.table.currentIndex().isValid()
+
+
+def _has_suggestion(workspace: WeightsWorkspace) -> bool:
+    return _has_target(workspace) and workspace.diff.can_suggest
+
+
+def _can_check(workspace: WeightsWorkspace) -> bool:
+    laid = workspace.watch.current
+    return laid is not None and laid.view is not None and laid.document.recipe.casts
+
+
+def _can_fix(workspace: WeightsWorkspace) -> bool:
+    is_shown = workspace.is_shown("convert") and _can_check(workspace)
+    return is_shown and workspace.convert.table.currentIndex().isValid()
+
+
+def _has_tensor(workspace: WeightsWorkspace) -> bool:
+    return bool(workspace.inspector().shown_key)
+
+
+def _can_save(workspace: WeightsWorkspace) -> bool:
+    return workspace.can_save
+
+
+def _tensors(workspace: WeightsWorkspace) -> None:
+    workspace.show_view("tensors")
+
+
+def _diff(workspace: WeightsWorkspace) -> None:
+    workspace.show_view("diff")
+
+
+def _convert(workspace: WeightsWorkspace) -> None:
+    workspace.show_view("convert")
+
+
+def _save(workspace: WeightsWorkspace) -> None:
+    workspace.ask_save()
+
+
+def _export_report(workspace: WeightsWorkspace) -> None:
+    workspace.ask_export()
+
+
+def _has_report(workspace: WeightsWorkspace) -> bool:
+    laid = workspace.watch.laid
+    return laid is not None and laid.report is not None
+
+
+def _has_refused(workspace: WeightsWorkspace) -> bool:
+    document = workspace.context.session.active
+    return document is not None and bool(document.index.unsafe)
+
+
+def _refused(workspace: WeightsWorkspace) -> None:
+    document = workspace.context.session.active
+    if document is not None:
+        workspace.show_refused(refused_page(document))
+
+
+def _add_rule(workspace: WeightsWorkspace) -> None:
+    workspace.show_view("diff")
+    workspace.diff.rules.add_rule()
+
+
+def _import(workspace: WeightsWorkspace) -> None:
+    workspace.diff.rules.ask_import()
+
+
+def _export(workspace: WeightsWorkspace) -> None:
+    workspace.diff.rules.ask_export()
+
+
+def _reverse(workspace: WeightsWorkspace) -> None:
+    workspace.diff.rules.reverse()
+
+
+def _presets(workspace: WeightsWorkspace) -> None:
+    workspace.show_view("diff")
+    workspace.diff.rules.presets.showMenu()
+
+
+def _schemas(workspace: WeightsWorkspace) -> None:
+    workspace.show_view("diff")
+    workspace.diff.rules.set_open(on=True)
+    workspace.diff.rules.schemas.toggle()
+
+
+def _from_selection(workspace: WeightsWorkspace) -> None:
+    workspace.diff.rules.add_from_selection()
+
+
+def _move_rule(by: int, workspace: WeightsWorkspace) -> None:
+    workspace.diff.rules.list.move_focused(by)
+
+
+def _suggestions(workspace: WeightsWorkspace) -> None:
+    workspace.show_view("diff")
+    workspace.diff.take_suggestions()
+
+
+def _skip(workspace: WeightsWorkspace) -> None:
+    workspace.diff.toggle_skip()
+
+
+def _decide(workspace: WeightsWorkspace) -> None:
+    workspace.diff.ask_decision()
+
+
+def _check(workspace: WeightsWorkspace) -> None:
+    workspace.show_view("convert")
+    workspace.convert.scan.click()
+
+
+def _estimate(workspace: WeightsWorkspace) -> None:
+    workspace.show_view("convert")
+    workspace.convert.estimate.click()
+
+
+def _fix(name: str, workspace: WeightsWorkspace) -> None:
+    workspace.convert.fixes[name].click()
+
+
+def _pin(workspace: WeightsWorkspace) -> None:
+    workspace.inspector().pin.click()
+
+
+def _copy_numpy(workspace: WeightsWorkspace) -> None:
+    workspace.inspector().copy_numpy()
+
+
+def _copy_python(workspace: WeightsWorkspace) -> None:
+    workspace.inspector().copy_python()
+
+
+def _copy_picture(workspace: WeightsWorkspace) -> None:
+    workspace.inspector().copy_picture()
+
+
+_WORKSPACE_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
+    Action(
+        "weights.tensors",
+        later("Show the tensors"),
+        _tensors,
+        later("Weights"),
+        icon="weights",
+        keys="Alt+1",
+        available=_has_document,
+    ),
+    Action(
+        "weights.diff",
+        later("Show the load diff"),
+        _diff,
+        later("Weights"),
+        icon="tune",
+        keys="Alt+2",
+        available=_has_document,
+        words=later("compare target model architecture"),
+    ),
+    Action(
+        "weights.convert",
+        later("Show the conversion"),
+        _convert,
+        later("Weights"),
+        icon="shrink",
+        keys="Alt+3",
+        available=_has_document,
+        words=later("half f16 bf16 cast"),
+    ),
+    Action(
+        "weights.save",
+        later("Save converted…"),
+        _save,
+        later("Weights"),
+        icon="save",
+        keys="Ctrl+S",
+        available=_can_save,
+        words=later("export write"),
+    ),
+    Action(
+        "weights.export",
+        later("Export the load diff…"),
+        _export_report,
+        later("Weights"),
+        icon="export",
+        keys="Ctrl+Shift+E",
+        available=_has_report,
+        words=later("report html csv json markdown"),
+    ),
+    Action(
+        "weights.refused",
+        later("Show what the file asked for and did not get"),
+        _refused,
+        later("Weights"),
+        icon="warning",
+        available=_has_refused,
+        words=later("unsafe pickle code"),
+    ),
+    Action(
+        "weights.add-rule",
+        later("Add a remap rule"),
+        _add_rule,
+        later("Weights"),
+        icon="plus",
+        keys="Ctrl+Shift+R",
+        available=_has_target,
+        words=later("rename regex"),
+    ),
+)
+
+_RECIPE = later("Recipe")
+_ROWS = later("Load diff")
+_CONVERT = later("Convert")
+_TENSOR = later("Tensor")
+
+_CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
+    Action(
+        "recipe.import",
+        later("Take a recipe from a file…"),
+        _import,
+        _RECIPE,
+        icon="open",
+        available=_has_document,
+    ),
+    Action(
+        "recipe.export",
+        later("Write the recipe to a file…"),
+        _export,
+        _RECIPE,
+        icon="export",
+        available=_has_document,
+    ),
+    Action(
+        "recipe.reverse",
+        later("Reverse the recipe"),
+        _reverse,
+        _RECIPE,
+        icon="swap",
+        available=_has_steps,
+    ),
+    Action(
+        "recipe.presets",
+        later("Add steps that are ready-made…"),
+        _presets,
+        _RECIPE,
+        icon="tune",
+        available=_has_target,
+        words=later("preset strip module compile"),
+    ),
+    Action(
+        "recipe.selection",
+        later("Rule from the selection"),
+        _from_selection,
+        _RECIPE,
+        icon="plus",
+        available=_has_row,
+        words=later("rename"),
+    ),
+    Action(
+        "recipe.schemas",
+        later("Write rules as schemas, or as regexes"),
+        _schemas,
+        _RECIPE,
+        icon="terminal",
+        available=_has_target,
+    ),
+    Action(
+        "recipe.earlier",
+        later("Move the rule earlier"),
+        partial(_move_rule, -1),
+        _RECIPE,
+        icon="up",
+        keys=MOVE_KEYS[0],
+        available=_has_target,
+    ),
+    Action(
+        "recipe.later",
+        later("Move the rule later"),
+        partial(_move_rule, 1),
+        _RECIPE,
+        icon="down",
+        keys=MOVE_KEYS[1],
+        available=_has_target,
+    ),
+    Action(
+        "rows.suggestions",
+        later("Take what is suggested"),
+        _suggestions,
+        _ROWS,
+        icon="check",
+        available=_has_suggestion,
+        words=later("hint certain"),
+    ),
+    Action(
+        "rows.skip",
+        later("Leave the chosen row out, or take it in again"),
+        _skip,
+        _ROWS,
+        icon="minus",
+        available=_has_row,
+        words=later("skip"),
+    ),
+    Action(
+        "rows.decide",
+        later("Decide on the chosen row…"),
+        _decide,
+        _ROWS,
+        icon="tune",
+        available=_has_row,
+        words=later("cut pad take slice transpose"),
+    ),
+    Action(
+        "convert.check",
+        later("Check every value that is cast"),
+        _check,
+        _CONVERT,
+        icon="check",
+        available=_can_check,
+        words=later("overflow scan"),
+    ),
+    Action(
+        "convert.estimate",
+        later("Estimate what the cast loses"),
+        _estimate,
+        _CONVERT,
+        icon="timer",
+        available=_can_check,
+        words=later("overflow sample"),
+    ),
+    Action(
+        "convert.keep",
+        later("Keep the type of the chosen line"),
+        partial(_fix, "keep"),
+        _CONVERT,
+        icon="minus",
+        available=_can_fix,
+    ),
+    Action(
+        "convert.bf16",
+        later("Save the chosen line as bf16"),
+        partial(_fix, "bf16"),
+        _CONVERT,
+        icon="shrink",
+        available=_can_fix,
+    ),
+    Action(
+        "convert.clamp",
+        later("Clamp the chosen line"),
+        partial(_fix, "clamp"),
+        _CONVERT,
+        icon="contrast",
+        available=_can_fix,
+    ),
+    Action(
+        "convert.as-others",
+        later("Cast the chosen line as the others"),
+        partial(_fix, "none"),
+        _CONVERT,
+        icon="undo",
+        available=_can_fix,
+    ),
+    Action(
+        "tensor.pin",
+        later("Pin the tensor, to lay others beside it"),
+        _pin,
+        _TENSOR,
+        icon="pin",
+        available=_has_tensor,
+        words=later("compare difference"),
+    ),
+    Action(
+        "tensor.copy-numpy",
+        later("Copy the values as NumPy"),
+        _copy_numpy,
+        _TENSOR,
+        icon="copy",
+        available=_has_tensor,
+    ),
+    Action(
+        "tensor.copy-python",
+        later("Copy Python that reads it"),
+        _copy_python,
+        _TENSOR,
+        icon="copy",
+        available=_has_tensor,
+    ),
+    Action(
+        "tensor.copy-picture",
+        later("Copy the heat map as a picture"),
+        _copy_picture,
+        _TENSOR,
+        icon="copy",
+        available=_has_tensor,
+    ),
+)
+
+WEIGHTS_ACTIONS = (*_WORKSPACE_ACTIONS, *_CARD_ACTIONS)
+"""All of them, in the order of the menus."""
