@@ -26,7 +26,7 @@ def always(_: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Action(Generic[T]):
+class UserAction(Generic[T]):
     """One thing a person can do; ``run`` and ``available`` are given the target of its table."""
 
     id: str
@@ -52,9 +52,9 @@ class ActionBook(QObject):
         super().__init__(window)
         self._window = window
         self._soon = soon
-        self._entries: dict[str, tuple[Action[Any], Any, QAction]] = {}
+        self._entries: dict[str, tuple[UserAction[Any], Any, QAction]] = {}
 
-    def add(self, table: Iterable[Action[T]], target: T) -> None:
+    def add(self, table: Iterable[UserAction[T]], target: T) -> None:
         """Register a table. Raises ValueError for an id that is taken, naming both titles."""
         for action in table:
             if action.id in self._entries:
@@ -82,7 +82,9 @@ class ActionBook(QObject):
         def start(_: object) -> None:
             run()
 
-        self.add((Action(action_id, title, start, later("Go"), icon=icon_name, keys=keys),), None)
+        self.add(
+            (UserAction(action_id, title, start, later("Go"), icon=icon_name, keys=keys),), None
+        )
 
     def run(self, action_id: str) -> bool:
         """Run an action if it is available now; False where it is not."""
@@ -109,7 +111,7 @@ class ActionBook(QObject):
                 return action_id
         return None
 
-    def records(self) -> tuple[Action[Any], ...]:
+    def records(self) -> tuple[UserAction[Any], ...]:
         """Every registered action in order."""
         return tuple(entry[0] for entry in self._entries.values())
 
@@ -136,7 +138,7 @@ class ActionBook(QObject):
         self.run(action_id)
 
 
-def found_by(action: Action[Any]) -> str:
+def found_by(action: UserAction[Any]) -> str:
     """The words that the command field finds an action by, also in English."""
     texts = (action.title, action.group, action.words)
     return " ".join(dict.fromkeys([*map(tr, texts), *texts])).lower()

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from ruda.session import later
 from ruda_workbench import operations
-from ruda_workbench.action_book import Action
+from ruda_workbench.action_book import UserAction
 from ruda_workbench.context import Context
 
 
@@ -31,7 +31,7 @@ class Searchable(Protocol):
         """Copy the command that does what is shown."""
 
 
-class Frame(Protocol):
+class ActingWindow(Protocol):
     """The window, as far as its actions need it; it is ``MainWindow``."""
 
     context: Context
@@ -83,8 +83,8 @@ class Frame(Protocol):
         """Close the window."""
 
 
-CONTEXT_ACTIONS: tuple[Action[Context], ...] = (
-    Action(
+CONTEXT_ACTIONS: tuple[UserAction[Context], ...] = (
+    UserAction(
         "file.sample",
         later("Open the sample"),
         operations.open_sample,
@@ -93,7 +93,7 @@ CONTEXT_ACTIONS: tuple[Action[Context], ...] = (
         available=operations.has_sample,
         words=later("digits example demo"),
     ),
-    Action(
+    UserAction(
         "file.close",
         later("Close the document"),
         operations.close_active,
@@ -102,7 +102,7 @@ CONTEXT_ACTIONS: tuple[Action[Context], ...] = (
         keys="Ctrl+W",
         available=operations.has_document,
     ),
-    Action(
+    UserAction(
         "file.next",
         later("Next document"),
         partial(operations.step_document, by=1),
@@ -111,7 +111,7 @@ CONTEXT_ACTIONS: tuple[Action[Context], ...] = (
         keys="Ctrl+Tab",
         available=operations.has_document,
     ),
-    Action(
+    UserAction(
         "file.previous",
         later("Previous document"),
         partial(operations.step_document, by=-1),
@@ -120,7 +120,7 @@ CONTEXT_ACTIONS: tuple[Action[Context], ...] = (
         keys="Ctrl+Shift+Tab",
         available=operations.has_document,
     ),
-    Action(
+    UserAction(
         "edit.undo",
         later("Undo"),
         operations.undo,
@@ -130,7 +130,7 @@ CONTEXT_ACTIONS: tuple[Action[Context], ...] = (
         available=operations.can_undo,
         words=later("recipe back"),
     ),
-    Action(
+    UserAction(
         "edit.redo",
         later("Redo"),
         operations.redo,
@@ -143,88 +143,88 @@ CONTEXT_ACTIONS: tuple[Action[Context], ...] = (
 )
 
 
-def _open(window: Frame) -> None:
+def _open(window: ActingWindow) -> None:
     window.ask_open()
 
 
-def _open_folder(window: Frame) -> None:
+def _open_folder(window: ActingWindow) -> None:
     window.ask_open_folder()
 
 
-def _command(window: Frame) -> None:
+def _command(window: ActingWindow) -> None:
     window.command_opener.open()
 
 
-def _search(window: Frame) -> None:
+def _search(window: ActingWindow) -> None:
     window.searchable().focus_search()
 
 
-def _next_problem(window: Frame) -> None:
+def _next_problem(window: ActingWindow) -> None:
     window.searchable().step_problem(1)
 
 
-def _previous_problem(window: Frame) -> None:
+def _previous_problem(window: ActingWindow) -> None:
     window.searchable().step_problem(-1)
 
 
-def _copy_command(window: Frame) -> None:
+def _copy_command(window: ActingWindow) -> None:
     window.searchable().copy_command()
 
 
-def _has_document(window: Frame) -> bool:
+def _has_document(window: ActingWindow) -> bool:
     return window.context.session.active is not None
 
 
-def _menu(window: Frame) -> None:
+def _menu(window: ActingWindow) -> None:
     window.open_menu()
 
 
-def _theme(window: Frame) -> None:
+def _theme(window: ActingWindow) -> None:
     window.toggle_theme()
 
 
-def _system_theme(window: Frame) -> None:
+def _system_theme(window: ActingWindow) -> None:
     window.choose_theme("system")
 
 
-def _inspector(window: Frame) -> None:
+def _inspector(window: ActingWindow) -> None:
     window.toggle_inspector()
 
 
-def _panes(window: Frame) -> None:
+def _panes(window: ActingWindow) -> None:
     window.next_pane()
 
 
-def _stop(window: Frame) -> None:
+def _stop(window: ActingWindow) -> None:
     window.stop_job()
 
 
-def _has_job(window: Frame) -> bool:
+def _has_job(window: ActingWindow) -> bool:
     return bool(window.context.jobs.running)
 
 
-def _drawer(view: str, window: Frame) -> None:
+def _drawer(view: str, window: ActingWindow) -> None:
     window.show_drawer(view)
 
 
-def _settings(window: Frame) -> None:
+def _settings(window: ActingWindow) -> None:
     window.open_settings()
 
 
-def _guide(window: Frame) -> None:
+def _guide(window: ActingWindow) -> None:
     window.open_guide()
 
 
-def _about(window: Frame) -> None:
+def _about(window: ActingWindow) -> None:
     window.open_about()
 
 
-def _quit(window: Frame) -> None:
+def _quit(window: ActingWindow) -> None:
     window.close()
 
 
-WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
-    Action(
+WINDOW_ACTIONS: tuple[UserAction[ActingWindow], ...] = (
+    UserAction(
         "file.open",
         later("Open…"),
         _open,
@@ -233,7 +233,7 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         keys="Ctrl+O",
         words=later("weights file"),
     ),
-    Action(
+    UserAction(
         "file.open-folder",
         later("Open a folder…"),
         _open_folder,
@@ -242,7 +242,7 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         keys="Ctrl+Shift+O",
         words=later("dataset directory shards"),
     ),
-    Action(
+    UserAction(
         "view.command",
         later("Search or run a command"),
         _command,
@@ -250,7 +250,7 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         icon="search",
         keys="Ctrl+K; Ctrl+Shift+P",
     ),
-    Action(
+    UserAction(
         "view.search",
         later("Find in the table"),
         _search,
@@ -259,7 +259,7 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         keys="Ctrl+F",
         words=later("filter keys"),
     ),
-    Action(
+    UserAction(
         "view.next-problem",
         later("Next problem"),
         _next_problem,
@@ -269,7 +269,7 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         available=_has_document,
         words=later("difference missing error"),
     ),
-    Action(
+    UserAction(
         "view.previous-problem",
         later("Previous problem"),
         _previous_problem,
@@ -279,7 +279,7 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         available=_has_document,
         words=later("difference missing error"),
     ),
-    Action(
+    UserAction(
         "view.copy-command",
         later("Copy command"),
         _copy_command,
@@ -289,8 +289,8 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         available=_has_document,
         words=later("cli shell"),
     ),
-    Action("view.menu", later("Show the menu"), _menu, later("View"), icon="menu", keys="F10"),
-    Action(
+    UserAction("view.menu", later("Show the menu"), _menu, later("View"), icon="menu", keys="F10"),
+    UserAction(
         "view.theme",
         later("Switch between light and dark"),
         _theme,
@@ -299,7 +299,7 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         keys="Ctrl+Shift+L",
         words=later("theme colours"),
     ),
-    Action(
+    UserAction(
         "view.theme-system",
         later("Follow the system's light or dark"),
         _system_theme,
@@ -307,7 +307,7 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         icon="sun",
         words=later("theme colours"),
     ),
-    Action(
+    UserAction(
         "view.inspector",
         later("Show or hide the inspector"),
         _inspector,
@@ -315,7 +315,7 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         icon="info",
         keys="Ctrl+I",
     ),
-    Action(
+    UserAction(
         "view.panes",
         later("Go to the next pane"),
         _panes,
@@ -323,7 +323,7 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         icon="keyboard",
         keys="F6",
     ),
-    Action(
+    UserAction(
         "edit.settings",
         later("Settings…"),
         _settings,
@@ -332,7 +332,7 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         keys="Ctrl+,",
         words=later("preferences language contrast theme"),
     ),
-    Action(
+    UserAction(
         "jobs.show",
         later("Show or hide the jobs"),
         partial(_drawer, "jobs"),
@@ -341,7 +341,7 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         keys="Ctrl+J",
         words=later("progress running"),
     ),
-    Action(
+    UserAction(
         "edit.history",
         later("Show or hide the history"),
         partial(_drawer, "history"),
@@ -350,7 +350,7 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         keys="Ctrl+H",
         words=later("undo redo steps"),
     ),
-    Action(
+    UserAction(
         "view.messages",
         later("Show or hide past messages"),
         partial(_drawer, "messages"),
@@ -359,7 +359,7 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         keys="Ctrl+Shift+M",
         words=later("notices errors report"),
     ),
-    Action(
+    UserAction(
         "help.guide",
         later("Open the guide"),
         _guide,
@@ -368,7 +368,7 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         keys="F1",
         words=later("manual documentation how to"),
     ),
-    Action(
+    UserAction(
         "help.about",
         later("About Ruda"),
         _about,
@@ -376,7 +376,7 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         icon="help",
         words=later("version licence"),
     ),
-    Action(
+    UserAction(
         "jobs.stop",
         later("Stop the running job"),
         _stop,
@@ -386,5 +386,5 @@ WINDOW_ACTIONS: tuple[Action[Frame], ...] = (
         available=_has_job,
         words=later("cancel"),
     ),
-    Action("file.quit", later("Quit"), _quit, later("File"), icon="quit", keys="Ctrl+Q"),
+    UserAction("file.quit", later("Quit"), _quit, later("File"), icon="quit", keys="Ctrl+Q"),
 )

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from ruda.progress import Progress
 from ruda.session import JobNews, JobState
-from ruda_workbench.action_book import Action, ActionBook
+from ruda_workbench.action_book import ActionBook, UserAction
 from ruda_workbench.assets import resources
 from ruda_workbench.icons import icon
 from ruda_workbench.main_window import MainWindow
@@ -56,7 +56,10 @@ def test_no_two_actions_share_keys(window: MainWindow) -> None:
 
 def test_an_id_that_is_taken_is_refused(window: MainWindow) -> None:
     book = ActionBook(window, window.soon)
-    table = (Action("a.b", "One", lambda _: None, "G"), Action("a.b", "Two", lambda _: None, "G"))
+    table = (
+        UserAction("a.b", "One", lambda _: None, "G"),
+        UserAction("a.b", "Two", lambda _: None, "G"),
+    )
     with pytest.raises(ValueError, match=r"'a\.b' of 'Two' is taken by 'One'"):
         book.add(table, None)
 

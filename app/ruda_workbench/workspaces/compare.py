@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QSplitter, QVBoxLayout, QWidget
 from ruda.session import CompareOptions, Document, JobNews, later, say, tr
 from ruda.store import write_comparison
 from ruda_workbench import compare_operations, operations, report_operations
-from ruda_workbench.action_book import Action
+from ruda_workbench.action_book import UserAction
 from ruda_workbench.compare_watch import CompareWatch
 from ruda_workbench.context import Context
 from ruda_workbench.panels.compare_head import CompareHead
@@ -39,7 +39,7 @@ WELCOME = WelcomeText(
 class CompareWorkspace(Workspace):
     """Two documents of the session."""
 
-    ACTIONS: ClassVar[tuple[Action[Any], ...]] = ()
+    ACTIONS: ClassVar[tuple[UserAction[Any], ...]] = ()
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -281,7 +281,7 @@ def _export(workspace: CompareWorkspace) -> None:
 
 
 CompareWorkspace.ACTIONS = (
-    Action(
+    UserAction(
         "compare.values",
         later("Compare values"),
         _values,
@@ -291,7 +291,7 @@ CompareWorkspace.ACTIONS = (
         available=_is_ready,
         words=later("difference tolerance every"),
     ),
-    Action(
+    UserAction(
         "compare.swap",
         later("Let the sides change places"),
         _swap,
@@ -299,7 +299,7 @@ CompareWorkspace.ACTIONS = (
         icon="swap",
         available=_is_ready,
     ),
-    Action(
+    UserAction(
         "compare.export",
         later("Export the comparison…"),
         _export,

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
 from ruda.session import Changes, dataset_page, later, tr
 from ruda_workbench import data_operations
-from ruda_workbench.action_book import Action
+from ruda_workbench.action_book import UserAction
 from ruda_workbench.batch_watch import BatchWatch
 from ruda_workbench.context import Context
 from ruda_workbench.panels.data_batch import BatchPanel
@@ -38,7 +38,7 @@ WELCOME = WelcomeText(
 class DataWorkspace(Workspace):
     """The session's dataset."""
 
-    ACTIONS: ClassVar[tuple[Action[Any], ...]] = ()
+    ACTIONS: ClassVar[tuple[UserAction[Any], ...]] = ()
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -238,7 +238,7 @@ def _close(workspace: DataWorkspace) -> None:
 
 
 DataWorkspace.ACTIONS = (
-    Action(
+    UserAction(
         "data.open",
         later("Open a dataset…"),
         _ask_folder,
@@ -246,7 +246,7 @@ DataWorkspace.ACTIONS = (
         icon="open",
         words=later("folder"),
     ),
-    Action(
+    UserAction(
         "data.open-file",
         later("Open a dataset file…"),
         _ask_file,
@@ -254,7 +254,7 @@ DataWorkspace.ACTIONS = (
         icon="file",
         words=later("idx"),
     ),
-    Action(
+    UserAction(
         "data.sample",
         later("Open the sample digits"),
         _sample,
@@ -262,7 +262,7 @@ DataWorkspace.ACTIONS = (
         icon="sample",
         available=_has_sample,
     ),
-    Action(
+    UserAction(
         "data.next",
         later("Next batch"),
         _next,
@@ -271,7 +271,7 @@ DataWorkspace.ACTIONS = (
         keys="Alt+Right",
         available=_has_dataset,
     ),
-    Action(
+    UserAction(
         "data.previous",
         later("Previous batch"),
         _previous,
@@ -280,7 +280,7 @@ DataWorkspace.ACTIONS = (
         keys="Alt+Left",
         available=_has_dataset,
     ),
-    Action(
+    UserAction(
         "data.shuffle",
         later("Shuffle the batches"),
         _shuffle,
@@ -289,7 +289,7 @@ DataWorkspace.ACTIONS = (
         available=_has_dataset,
         words=later("seed order random"),
     ),
-    Action(
+    UserAction(
         "data.close",
         later("Close the dataset"),
         _close,

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from ruda.models import architectures
 from ruda.session import Changes, Remedy, later, say, tr
 from ruda_workbench import operations
-from ruda_workbench.action_book import Action
+from ruda_workbench.action_book import UserAction
 from ruda_workbench.batch_watch import BatchWatch
 from ruda_workbench.context import Context
 from ruda_workbench.panels.data_item import ItemPanel
@@ -43,7 +43,7 @@ _LOOKED_AT = (
 class RunWorkspace(Workspace):
     """The document in front, as a model, on the session's dataset."""
 
-    ACTIONS: ClassVar[tuple[Action[Any], ...]] = ()
+    ACTIONS: ClassVar[tuple[UserAction[Any], ...]] = ()
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -269,7 +269,7 @@ def _show(workspace: RunWorkspace, view: str) -> None:
 
 
 RunWorkspace.ACTIONS = (
-    Action(
+    UserAction(
         "run.batch",
         later("Run the model on the batch"),
         _run_batch,
@@ -279,7 +279,7 @@ RunWorkspace.ACTIONS = (
         available=_can_try,
         words=later("predict infer forward"),
     ),
-    Action(
+    UserAction(
         "run.dataset",
         later("Run the model on the whole dataset"),
         _run_dataset,
@@ -289,17 +289,17 @@ RunWorkspace.ACTIONS = (
         available=_can_try,
         words=later("evaluate accuracy confusion"),
     ),
-    Action(
+    UserAction(
         "run.predictions",
         later("Show the predictions of the batch"),
         _show_batch,
         later("Run"),
         icon="image",
     ),
-    Action(
+    UserAction(
         "run.layers", later("Show the time per layer"), _show_layers, later("Run"), icon="timer"
     ),
-    Action(
+    UserAction(
         "run.confusion",
         later("Show the whole dataset's result"),
         _show_dataset,

@@ -31,7 +31,7 @@ from ruda.session import (
 from ruda.store import DiffRow, TensorSnapshot, format_title, write_diff
 from ruda_workbench import operations, report_operations, save_operations
 from ruda_workbench import recipe_operations as edits
-from ruda_workbench.action_book import Action
+from ruda_workbench.action_book import UserAction
 from ruda_workbench.change_watch import ChangeWatch, StaleBanner
 from ruda_workbench.context import Context
 from ruda_workbench.dialogs.refused_sheet import RefusedSheet
@@ -62,7 +62,7 @@ VIEWS = (("tensors", later("Tensors")), ("diff", later("Load diff")), ("convert"
 class WeightsWorkspace(Workspace):
     """The document in front, in three views."""
 
-    ACTIONS: ClassVar[tuple[Action[Any], ...]] = WEIGHTS_ACTIONS
+    ACTIONS: ClassVar[tuple[UserAction[Any], ...]] = WEIGHTS_ACTIONS
 
     def __init__(self, context: Context, welcome: WelcomePanel | None = None) -> None:
         super().__init__(context)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ruda.session import later, refused_page
-from ruda_workbench.action_book import Action
+from ruda_workbench.action_book import UserAction
 from ruda_workbench.widgets.rule_row import MOVE_KEYS
 
 if TYPE_CHECKING:
@@ -172,8 +172,8 @@ def _copy_picture(workspace: WeightsWorkspace) -> None:
     workspace.inspector().copy_picture()
 
 
-_WORKSPACE_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
-    Action(
+_WORKSPACE_ACTIONS: tuple[UserAction[WeightsWorkspace], ...] = (
+    UserAction(
         "weights.tensors",
         later("Show the tensors"),
         _tensors,
@@ -182,7 +182,7 @@ _WORKSPACE_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         keys="Alt+1",
         available=_has_document,
     ),
-    Action(
+    UserAction(
         "weights.diff",
         later("Show the load diff"),
         _diff,
@@ -192,7 +192,7 @@ _WORKSPACE_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         available=_has_document,
         words=later("compare target model architecture"),
     ),
-    Action(
+    UserAction(
         "weights.convert",
         later("Show the conversion"),
         _convert,
@@ -202,7 +202,7 @@ _WORKSPACE_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         available=_has_document,
         words=later("half f16 bf16 cast"),
     ),
-    Action(
+    UserAction(
         "weights.save",
         later("Save converted…"),
         _save,
@@ -212,7 +212,7 @@ _WORKSPACE_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         available=_can_save,
         words=later("export write"),
     ),
-    Action(
+    UserAction(
         "weights.export",
         later("Export the load diff…"),
         _export_report,
@@ -222,7 +222,7 @@ _WORKSPACE_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         available=_has_report,
         words=later("report html csv json markdown"),
     ),
-    Action(
+    UserAction(
         "weights.refused",
         later("Show what the file asked for and did not get"),
         _refused,
@@ -231,7 +231,7 @@ _WORKSPACE_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         available=_has_refused,
         words=later("unsafe pickle code"),
     ),
-    Action(
+    UserAction(
         "weights.add-rule",
         later("Add a remap rule"),
         _add_rule,
@@ -248,8 +248,8 @@ _ROWS = later("Load diff")
 _CONVERT = later("Convert")
 _TENSOR = later("Tensor")
 
-_CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
-    Action(
+_CARD_ACTIONS: tuple[UserAction[WeightsWorkspace], ...] = (
+    UserAction(
         "recipe.import",
         later("Take a recipe from a file…"),
         _import,
@@ -257,7 +257,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         icon="open",
         available=_has_document,
     ),
-    Action(
+    UserAction(
         "recipe.export",
         later("Write the recipe to a file…"),
         _export,
@@ -265,7 +265,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         icon="export",
         available=_has_document,
     ),
-    Action(
+    UserAction(
         "recipe.reverse",
         later("Reverse the recipe"),
         _reverse,
@@ -273,7 +273,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         icon="swap",
         available=_has_steps,
     ),
-    Action(
+    UserAction(
         "recipe.presets",
         later("Add steps that are ready-made…"),
         _presets,
@@ -282,7 +282,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         available=_has_target,
         words=later("preset strip module compile"),
     ),
-    Action(
+    UserAction(
         "recipe.selection",
         later("Rule from the selection"),
         _from_selection,
@@ -291,7 +291,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         available=_has_row,
         words=later("rename"),
     ),
-    Action(
+    UserAction(
         "recipe.schemas",
         later("Write rules as schemas, or as regexes"),
         _schemas,
@@ -299,7 +299,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         icon="terminal",
         available=_has_target,
     ),
-    Action(
+    UserAction(
         "recipe.earlier",
         later("Move the rule earlier"),
         partial(_move_rule, -1),
@@ -308,7 +308,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         keys=MOVE_KEYS[0],
         available=_has_target,
     ),
-    Action(
+    UserAction(
         "recipe.later",
         later("Move the rule later"),
         partial(_move_rule, 1),
@@ -317,7 +317,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         keys=MOVE_KEYS[1],
         available=_has_target,
     ),
-    Action(
+    UserAction(
         "rows.suggestions",
         later("Take what is suggested"),
         _suggestions,
@@ -326,7 +326,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         available=_has_suggestion,
         words=later("hint certain"),
     ),
-    Action(
+    UserAction(
         "rows.skip",
         later("Leave the chosen row out, or take it in again"),
         _skip,
@@ -335,7 +335,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         available=_has_row,
         words=later("skip"),
     ),
-    Action(
+    UserAction(
         "rows.decide",
         later("Decide on the chosen row…"),
         _decide,
@@ -344,7 +344,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         available=_has_row,
         words=later("cut pad take slice transpose"),
     ),
-    Action(
+    UserAction(
         "convert.check",
         later("Check every value that is cast"),
         _check,
@@ -353,7 +353,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         available=_can_check,
         words=later("overflow scan"),
     ),
-    Action(
+    UserAction(
         "convert.estimate",
         later("Estimate what the cast loses"),
         _estimate,
@@ -362,7 +362,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         available=_can_check,
         words=later("overflow sample"),
     ),
-    Action(
+    UserAction(
         "convert.keep",
         later("Keep the type of the chosen line"),
         partial(_fix, "keep"),
@@ -370,7 +370,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         icon="minus",
         available=_can_fix,
     ),
-    Action(
+    UserAction(
         "convert.bf16",
         later("Save the chosen line as bf16"),
         partial(_fix, "bf16"),
@@ -378,7 +378,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         icon="shrink",
         available=_can_fix,
     ),
-    Action(
+    UserAction(
         "convert.clamp",
         later("Clamp the chosen line"),
         partial(_fix, "clamp"),
@@ -386,7 +386,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         icon="contrast",
         available=_can_fix,
     ),
-    Action(
+    UserAction(
         "convert.as-others",
         later("Cast the chosen line as the others"),
         partial(_fix, "none"),
@@ -394,7 +394,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         icon="undo",
         available=_can_fix,
     ),
-    Action(
+    UserAction(
         "tensor.pin",
         later("Pin the tensor, to lay others beside it"),
         _pin,
@@ -403,7 +403,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         available=_has_tensor,
         words=later("compare difference"),
     ),
-    Action(
+    UserAction(
         "tensor.copy-numpy",
         later("Copy the values as NumPy"),
         _copy_numpy,
@@ -411,7 +411,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         icon="copy",
         available=_has_tensor,
     ),
-    Action(
+    UserAction(
         "tensor.copy-python",
         later("Copy Python that reads it"),
         _copy_python,
@@ -419,7 +419,7 @@ _CARD_ACTIONS: tuple[Action[WeightsWorkspace], ...] = (
         icon="copy",
         available=_has_tensor,
     ),
-    Action(
+    UserAction(
         "tensor.copy-picture",
         later("Copy the heat map as a picture"),
         _copy_picture,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from PySide6.QtWidgets import QWidget
 
-from ruda_workbench.action_book import Action
+from ruda_workbench.action_book import UserAction
 from ruda_workbench.context import Context
 from ruda_workbench.path_looks import PathLook
 
@@ -20,7 +20,7 @@ class Workspace(QWidget):
     of its panels as owner) and refreshes on ``context.changed``. It never reads a file itself.
     """
 
-    ACTIONS: ClassVar[tuple[Action[Any], ...]] = ()
+    ACTIONS: ClassVar[tuple[UserAction[Any], ...]] = ()
     """Its actions; ``run`` and ``available`` are given the workspace."""
 
     def __init__(self, context: Context) -> None:
