@@ -188,7 +188,7 @@ class Latest(QObject):
 
         def again() -> None:
             if isValid(self) and generation == self._generation:
-                self.ask(title, work, done)
+                self.ask(title, work, done, failed)
 
         def stopped() -> None:
             if not ended():

@@ -253,12 +253,16 @@ def test_a_question_that_was_stopped_can_be_asked_again(bridge: QtJobs, qtbot: Q
     heard: list[int] = []
     gate = threading.Event()
 
+    failures: list[JobFailure] = []
+
     def work(monitor: Monitor) -> int:
         if not gate.is_set():
             until_stopped(monitor)
+        if heard:
+            raise SettingError("it must not be")
         return 42
 
-    latest.ask("stopped", work, heard.append)
+    latest.ask("stopped", work, heard.append, failures.append)
     bridge.running[0].cancel()
     qtbot.waitUntil(lambda: bool(halts))
     assert (halts[0][0], latest.is_waiting) == ("stopped", False)
@@ -268,3 +272,10 @@ def test_a_question_that_was_stopped_can_be_asked_again(bridge: QtJobs, qtbot: Q
     assert heard == [42]
     halts[0][1]()  # another question was asked since
     assert not latest.is_waiting
+    gate.clear()
+    latest.ask("stopped", work, heard.append, failures.append)
+    bridge.running[0].cancel()
+    qtbot.waitUntil(lambda: len(halts) == 2)
+    gate.set()
+    halts[1][1]()
+    qtbot.waitUntil(lambda: bool(failures))
