@@ -255,6 +255,25 @@ def test_columns_give_way_in_turns(room: int, widths: list[int]) -> None:
     assert shared_widths(columns, [300, 160, 220, 200], room) == widths
 
 
+@pytest.mark.parametrize(
+    ("room", "widths"),
+    [
+        pytest.param(500, [220, 160, 120], id="the name first"),
+        pytest.param(400, [156, 124, 120], id="then the shape, while the name keeps something"),
+        pytest.param(356, [156, 80, 120], id="all of the shape"),
+        pytest.param(300, [100, 80, 120], id="then the rest of the name"),
+        pytest.param(250, [100, 80, 80], id="the words last"),
+    ],
+)
+def test_a_name_keeps_something_while_a_shape_can_give(room: int, widths: list[int]) -> None:
+    columns = (
+        Column("In the file", 84, shrinks=3, keeps=140),
+        Column("Shape", 64, shrinks=2),
+        Column("What happens", 64, shrinks=1),
+    )
+    assert shared_widths(columns, [300, 160, 120], room) == widths
+
+
 def test_names_give_way_before_the_words_that_say_what_happens(qapp: QApplication) -> None:
     shapes = {
         f"backbone.body.encoder.{'deep.' * n}conv1.weight": (8, 1, 3, 3) for n in range(1, 12)

@@ -16,9 +16,9 @@ class DiffTableModel(CellModel):
 
     columns = (
         Column(later("Status"), 66),
-        Column(later("In the file"), 84, shrinks=3),
+        Column(later("In the file"), 84, shrinks=3, keeps=170),
         Column("", 14),
-        Column(later("In the model"), 84, shrinks=3),
+        Column(later("In the model"), 84, shrinks=3, keeps=155),
         Column(later("Shape"), 60, shrinks=2),
         Column(later("Type"), 34),
         Column(later("What happens"), 110, shrinks=1),

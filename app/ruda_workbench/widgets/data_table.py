@@ -87,6 +87,8 @@ class Column:
     """Width up to which the column takes room that is left over."""
     right: bool = False
     help: str = ""
+    keeps: int = 0
+    """Width that it gives up only after those that shrink after it, except the last ones."""
 
 
 def shared_widths(columns: Sequence[Column], wanted: Sequence[int], room: int) -> list[int]:
@@ -96,10 +98,11 @@ def shared_widths(columns: Sequence[Column], wanted: Sequence[int], room: int) -
     or below ``room``.
     """
     widths = list(wanted)
-    for turn in (3, 2, 1):
+    for turn, hard in ((3, False), (2, False), (3, True), (2, True), (1, True)):
         over = sum(widths) - room
         places = [i for i, c in enumerate(columns) if c.shrinks == turn]
-        least = {i: min(widths[i], columns[i].narrowest + 2 * PAD) for i in places}
+        floors = {i: max(columns[i].narrowest, 0 if hard else columns[i].keeps) for i in places}
+        least = {i: min(widths[i], floor + 2 * PAD) for i, floor in floors.items()}
         if over <= 0 or not places:
             continue
         low, high = 0, max(widths[i] for i in places)
