@@ -591,4 +591,7 @@ class MainWindow(Frame):
         self.status.show_summary(
             tr("Waiting until this has stopped: {titles}", titles=listed(titles))
         )
+        room = self.status.layout()
+        if room is not None:
+            room.activate()  # or it would be as wide as the text before
         self.status.repaint()

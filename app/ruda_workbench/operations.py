@@ -154,7 +154,11 @@ def look_again(context: Context) -> None:
 
 
 def close_document(context: Context, document_id: int) -> None:
-    """Close a document and its file; a recipe that was not saved can be brought back."""
+    """Close a document and its file; a recipe that was not saved can be brought back.
+
+    Nothing is asked: a save of it that runs keeps the file open and ends well, since whoever
+    started it wants the new file, not the tab.
+    """
     document = context.session.document(document_id)
     dirty = context.session.history(document_id).is_dirty
     context.session.close(document_id)

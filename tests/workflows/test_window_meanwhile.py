@@ -212,7 +212,9 @@ def test_the_end_says_what_it_waits_for(
     seen: list[str] = []
 
     def shown() -> None:
-        seen.append(window.status._summary.text())
+        summary = window.status._summary
+        seen.append(summary.text())
+        assert summary.width() >= summary.sizeHint().width(), "it is there to be read"
 
     monkeypatch.setattr(window.status, "repaint", shown)
     monkeypatch.setattr(Jobs.shutdown, "__defaults__", (0.6, None))
