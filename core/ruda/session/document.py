@@ -173,12 +173,15 @@ class History:
         """
         place = self._place_of(saved)
         later = (self.steps[self.position],) if place is None else self.steps[place + 1 :]
-        steps = [HistoryStep(self.steps[0].title, replace(fresh, target=saved.target))]
+        first = replace(fresh, target=saved.target)
+        steps = [HistoryStep(self.steps[0].title, first)]
         for step in later:
             recipe, target = step.document.recipe, step.document.target
-            left = _beyond(recipe, saved.recipe)
-            steps.append(HistoryStep(step.title, replace(fresh, recipe=left, target=target)))
-        position = 1 if place is None else max(0, self.position - place)
+            left = replace(fresh, recipe=_beyond(recipe, saved.recipe), target=target)
+            if place is None and left.recipe.is_identity and target == first.target:
+                break  # a save before this one did the same, and its step is gone
+            steps.append(HistoryStep(step.title, left))
+        position = len(steps) - 1 if place is None else max(0, self.position - place)
         return History(tuple(steps), position)
 
     def _place_of(self, document: Document) -> int | None:

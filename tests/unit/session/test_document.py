@@ -116,6 +116,18 @@ def test_what_was_undone_while_it_was_saved_is_in_the_file():
     assert (len(after.steps), after.is_dirty) == (1, False)
 
 
+def test_two_saves_over_the_file_at_once_leave_nothing_to_save():
+    source = document()
+    saved = source.with_recipe(Recipe().with_rule("a", "b"))
+    once = History.begin(source).push("rule", saved).saved_over(saved, document())
+    twice = once.saved_over(saved, document())
+    assert (len(twice.steps), twice.is_dirty) == (1, False)
+    edited = once.document.with_recipe(Recipe().with_rule("c", "d"))
+    later = once.push("more", edited).saved_over(saved, document())
+    assert [step.title for step in later.steps] == ["Open", "more"]
+    assert (later.document.recipe, later.is_dirty) == (edited.recipe, True)
+
+
 def test_a_saved_state_that_an_edit_replaced_is_gone():
     history = edited(2).mark_saved().undo().push("other", document(9))
     assert history.is_dirty
