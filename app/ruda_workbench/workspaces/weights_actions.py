@@ -6,173 +6,209 @@ Those of a card do what a button or a menu of it does, and show the view where t
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ruda.session import later, refused_page
 from ruda_workbench.action_book import UserAction
 from ruda_workbench.widgets.rule_row import MOVE_KEYS
 
 if TYPE_CHECKING:
-    from ruda_workbench.workspaces.weights import WeightsWorkspace
+    from ruda.session import RefusedPage
+    from ruda_workbench.context import Context
+    from ruda_workbench.document_watch import DocumentWatch
+    from ruda_workbench.panels.convert import ConvertPanel
+    from ruda_workbench.panels.inspector import InspectorPanel
+    from ruda_workbench.panels.load_diff import LoadDiffPanel
 
 
-def _has_document(workspace: WeightsWorkspace) -> bool:
+class Cards(Protocol):
+    """The workspace of weights, as far as its actions need it; it is ``WeightsWorkspace``."""
+
+    context: Context
+    watch: DocumentWatch
+    diff: LoadDiffPanel
+    convert: ConvertPanel
+
+    @property
+    def can_save(self) -> bool:
+        """True once it is known what would be saved."""
+
+    def is_shown(self, view: str) -> bool:
+        """True while this view is in front."""
+
+    def inspector(self) -> InspectorPanel:
+        """Facts and values of the chosen tensor."""
+
+    def show_view(self, name: str) -> None:
+        """Show the tensors, the load diff or the conversion."""
+
+    def show_refused(self, page: RefusedPage) -> None:
+        """Show what a file asked for and did not get."""
+
+    def ask_export(self) -> None:
+        """Ask where the report of the load diff goes and write it."""
+
+    def ask_save(self) -> None:
+        """Open the save sheet."""
+
+
+def _has_document(workspace: Cards) -> bool:
     return workspace.context.session.active is not None
 
 
-def _has_target(workspace: WeightsWorkspace) -> bool:
+def _has_target(workspace: Cards) -> bool:
     document = workspace.context.session.active
     return document is not None and document.target is not None
 
 
-def _has_steps(workspace: WeightsWorkspace) -> bool:
+def _has_steps(workspace: Cards) -> bool:
     document = workspace.context.session.active
     return document is not None and not document.recipe.is_identity
 
 
-def _has_row(workspace: WeightsWorkspace) -> bool:
+def _has_row(workspace: Cards) -> bool:
     is_shown = workspace.is_shown("diff") and _has_target(workspace)
     return is_shown and workspace.diff.table.currentIndex().isValid()
 
 
-def _has_suggestion(workspace: WeightsWorkspace) -> bool:
+def _has_suggestion(workspace: Cards) -> bool:
     return _has_target(workspace) and workspace.diff.can_suggest
 
 
-def _can_check(workspace: WeightsWorkspace) -> bool:
+def _can_check(workspace: Cards) -> bool:
     laid = workspace.watch.current
     return laid is not None and laid.view is not None and laid.document.recipe.casts
 
 
-def _can_fix(workspace: WeightsWorkspace) -> bool:
+def _can_fix(workspace: Cards) -> bool:
     is_shown = workspace.is_shown("convert") and _can_check(workspace)
     return is_shown and workspace.convert.table.currentIndex().isValid()
 
 
-def _has_tensor(workspace: WeightsWorkspace) -> bool:
+def _has_tensor(workspace: Cards) -> bool:
     return bool(workspace.inspector().shown_key)
 
 
-def _can_save(workspace: WeightsWorkspace) -> bool:
+def _can_save(workspace: Cards) -> bool:
     return workspace.can_save
 
 
-def _tensors(workspace: WeightsWorkspace) -> None:
+def _tensors(workspace: Cards) -> None:
     workspace.show_view("tensors")
 
 
-def _diff(workspace: WeightsWorkspace) -> None:
+def _diff(workspace: Cards) -> None:
     workspace.show_view("diff")
 
 
-def _convert(workspace: WeightsWorkspace) -> None:
+def _convert(workspace: Cards) -> None:
     workspace.show_view("convert")
 
 
-def _save(workspace: WeightsWorkspace) -> None:
+def _save(workspace: Cards) -> None:
     workspace.ask_save()
 
 
-def _export_report(workspace: WeightsWorkspace) -> None:
+def _export_report(workspace: Cards) -> None:
     workspace.ask_export()
 
 
-def _has_report(workspace: WeightsWorkspace) -> bool:
+def _has_report(workspace: Cards) -> bool:
     laid = workspace.watch.laid
     return laid is not None and laid.report is not None
 
 
-def _has_refused(workspace: WeightsWorkspace) -> bool:
+def _has_refused(workspace: Cards) -> bool:
     document = workspace.context.session.active
     return document is not None and bool(document.index.unsafe)
 
 
-def _refused(workspace: WeightsWorkspace) -> None:
+def _refused(workspace: Cards) -> None:
     document = workspace.context.session.active
     if document is not None:
         workspace.show_refused(refused_page(document))
 
 
-def _add_rule(workspace: WeightsWorkspace) -> None:
+def _add_rule(workspace: Cards) -> None:
     workspace.show_view("diff")
     workspace.diff.rules.add_rule()
 
 
-def _import(workspace: WeightsWorkspace) -> None:
+def _import(workspace: Cards) -> None:
     workspace.diff.rules.ask_import()
 
 
-def _export(workspace: WeightsWorkspace) -> None:
+def _export(workspace: Cards) -> None:
     workspace.diff.rules.ask_export()
 
 
-def _reverse(workspace: WeightsWorkspace) -> None:
+def _reverse(workspace: Cards) -> None:
     workspace.diff.rules.reverse()
 
 
-def _presets(workspace: WeightsWorkspace) -> None:
+def _presets(workspace: Cards) -> None:
     workspace.show_view("diff")
     workspace.diff.rules.presets.showMenu()
 
 
-def _schemas(workspace: WeightsWorkspace) -> None:
+def _schemas(workspace: Cards) -> None:
     workspace.show_view("diff")
     workspace.diff.rules.set_open(on=True)
     workspace.diff.rules.schemas.toggle()
 
 
-def _from_selection(workspace: WeightsWorkspace) -> None:
+def _from_selection(workspace: Cards) -> None:
     workspace.diff.rules.add_from_selection()
 
 
-def _move_rule(by: int, workspace: WeightsWorkspace) -> None:
+def _move_rule(by: int, workspace: Cards) -> None:
     workspace.diff.rules.list.move_focused(by)
 
 
-def _suggestions(workspace: WeightsWorkspace) -> None:
+def _suggestions(workspace: Cards) -> None:
     workspace.show_view("diff")
     workspace.diff.take_suggestions()
 
 
-def _skip(workspace: WeightsWorkspace) -> None:
+def _skip(workspace: Cards) -> None:
     workspace.diff.toggle_skip()
 
 
-def _decide(workspace: WeightsWorkspace) -> None:
+def _decide(workspace: Cards) -> None:
     workspace.diff.ask_decision()
 
 
-def _check(workspace: WeightsWorkspace) -> None:
+def _check(workspace: Cards) -> None:
     workspace.show_view("convert")
     workspace.convert.scan.click()
 
 
-def _estimate(workspace: WeightsWorkspace) -> None:
+def _estimate(workspace: Cards) -> None:
     workspace.show_view("convert")
     workspace.convert.estimate.click()
 
 
-def _fix(name: str, workspace: WeightsWorkspace) -> None:
+def _fix(name: str, workspace: Cards) -> None:
     workspace.convert.fixes[name].click()
 
 
-def _pin(workspace: WeightsWorkspace) -> None:
+def _pin(workspace: Cards) -> None:
     workspace.inspector().pin.click()
 
 
-def _copy_numpy(workspace: WeightsWorkspace) -> None:
+def _copy_numpy(workspace: Cards) -> None:
     workspace.inspector().copy_numpy()
 
 
-def _copy_python(workspace: WeightsWorkspace) -> None:
+def _copy_python(workspace: Cards) -> None:
     workspace.inspector().copy_python()
 
 
-def _copy_picture(workspace: WeightsWorkspace) -> None:
+def _copy_picture(workspace: Cards) -> None:
     workspace.inspector().copy_picture()
 
 
-_WORKSPACE_ACTIONS: tuple[UserAction[WeightsWorkspace], ...] = (
+_WORKSPACE_ACTIONS: tuple[UserAction[Cards], ...] = (
     UserAction(
         "weights.tensors",
         later("Show the tensors"),
@@ -248,7 +284,7 @@ _ROWS = later("Load diff")
 _CONVERT = later("Convert")
 _TENSOR = later("Tensor")
 
-_CARD_ACTIONS: tuple[UserAction[WeightsWorkspace], ...] = (
+_CARD_ACTIONS: tuple[UserAction[Cards], ...] = (
     UserAction(
         "recipe.import",
         later("Take a recipe from a file…"),
