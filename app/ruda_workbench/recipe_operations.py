@@ -13,6 +13,7 @@ from ruda.session import (
     ModelFit,
     RuleDraft,
     SuggestLine,
+    cast_policy,
     counted,
     later,
     layout_of,
@@ -23,8 +24,7 @@ from ruda.session import (
     say,
     tr,
 )
-from ruda.store import CastPolicy, CastScope, Decision, Hint, Recipe
-from ruda.tensor import DType
+from ruda.store import Decision, Hint, Recipe
 from ruda_workbench.context import Context
 
 CASTS: tuple[tuple[str, str], ...] = (
@@ -221,23 +221,3 @@ def choose_cast(
         title = tr("Cast to {to}", to=to) if to else tr("Keep types")
         context.session.edit(document.id, title, document.recipe.with_cast(cast))
     return ""
-
-
-def cast_policy(
-    to: str, *, every: bool, keep: Sequence[str], add: Sequence[str] = ()
-) -> CastPolicy | None:
-    """The cast of these choices; None for none. Raises RudaError for an unknown kind.
-
-    ``add`` names kinds of module that are halved besides those that stand it.
-    """
-    if not to:
-        return None
-    dtype = DType.parse(to)
-    if every or to == "f32":
-        return CastPolicy.every(dtype, keep=keep)
-    return CastPolicy.half(dtype, keep=keep, add=add)
-
-
-def casts_every(cast: CastPolicy | None) -> bool:
-    """True if a cast takes every float tensor."""
-    return cast is not None and cast.scope is CastScope.ALL

@@ -21,6 +21,7 @@ from ruda.session import (
     JobFailure,
     LossPage,
     SavePlanPage,
+    casts_every,
     loss_page,
     say,
     size_text,
@@ -175,7 +176,7 @@ class ConvertPanel(QWidget):
         to = "" if cast is None else cast.to.label
         self.types.offer(to, to)  # recipes from files cast to more types than are offered
         self.types.choose(to)
-        self.every.setChecked(edits.casts_every(cast))
+        self.every.setChecked(casts_every(cast))
         self.every.setEnabled(cast is not None and cast.to.label != "f32")
         if cast is not None and not self.keep.hasFocus():
             self.keep.setText(", ".join(sorted(cast.keep)))

@@ -6,6 +6,7 @@ from ruda._doors import lazy_door
 from ruda.session._homes import HOMES
 
 if TYPE_CHECKING:
+    from ruda.session.casting import cast_policy, casts_every
     from ruda.session.command import (
         command_text,
         compare_command,
@@ -282,9 +283,9 @@ __all__ = [
     "RefusedPage",
     "Remedy",
     "RemoteModel",
+    "ResolvedTarget",
     "RuleDraft",
     "RuleLine",
-    "ResolvedTarget",
     "RulesPage",
     "RunFigure",
     "RunPage",
@@ -328,7 +329,9 @@ __all__ = [
     "brief_text",
     "can_write",
     "capture_session",
+    "cast_policy",
     "cast_text",
+    "casts_every",
     "class_page",
     "clear_state",
     "command_text",

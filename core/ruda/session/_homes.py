@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 
 HOMES: Mapping[str, tuple[str, ...]] = {
+    "casting": (
+        "cast_policy",
+        "casts_every",
+    ),
     "command": (
         "command_text",
         "compare_command",
