@@ -339,6 +339,18 @@ def _tell_away(context: Context, away: Sequence[DocumentState], gone: Sequence[s
     context.notify("warning", tr("Not found any more"), text, *buttons)
 
 
+def _tell_refusal(context: Context, kept: DocumentState, error: RudaError) -> None:
+    forget = (tr("Forget it"), partial(context.storage.let_go, kept))
+    title = tr("{name} was not opened", name=Path(kept.path).name)
+    context.notify("error", title, str(error), forget)
+
+
+def _tell_stopped(context: Context, kept: Sequence[DocumentState]) -> None:
+    names = ", ".join(Path(each.path).name for each in kept)
+    again = (tr("Look again"), partial(look_again, context))
+    context.notify("info", tr("The last session was not opened"), names, again)
+
+
 def _reopen(
     context: Context,
     kept: Sequence[DocumentState],
@@ -366,10 +378,7 @@ def _reopen(
         ids: dict[int, int] = {}
         for each, part in found:
             if isinstance(part, RudaError):
-                name = Path(each.path).name
-                forget = (tr("Forget it"), partial(context.storage.let_go, each))
-                title = tr("{name} was not opened", name=name)
-                context.notify("error", title, str(part), forget)
+                _tell_refusal(context, each, part)
                 continue
             index, parts = part
             recipe, note = recipe_of_state(each)
@@ -395,5 +404,9 @@ def _reopen(
         ended()
         context.fail(tr("The last session was not opened"), failure)
 
+    def cancelled() -> None:
+        ended()
+        _tell_stopped(context, kept)
+
     title = tr("Opening the last session")
-    context.jobs.start(title, work, owner=context, done=done, failed=failed, cancelled=ended)
+    context.jobs.start(title, work, owner=context, done=done, failed=failed, cancelled=cancelled)

@@ -12,6 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from ruda.session import DocumentState, RuleDraft, SessionState
+from ruda_workbench import operations
 from ruda_workbench import storage as storage_module
 from ruda_workbench.application import build_window, restore_session, settle
 from ruda_workbench.main_window import MainWindow
@@ -210,6 +211,37 @@ def test_a_file_that_was_away_comes_back_with_its_recipe(
         assert third.context.session.dirty == (documents[1],)
     assert third.context.storage.absent == ()
     let_go(third)
+
+
+def test_a_session_whose_opening_is_stopped_is_not_lost(
+    qapp: QApplication,
+    window: MainWindow,
+    storage: Storage,
+    make_file: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    edit(window, make_file(SHAPES))
+    window.close()
+    go_on, real = threading.Event(), operations.open_part
+
+    def slow(*args: object, **more: object) -> object:
+        assert go_on.wait(20)
+        return real(*args, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(operations, "open_part", slow)
+    second = build_window(qapp, Storage(storage.folder), theme="light")
+    restore_session(second)
+    second.stop_job()
+    go_on.set()
+    settle(second)
+    assert second.context.session.documents == ()
+    (notice,) = second.notices.notices
+    assert (notice.title, notice.text) == ("The last session was not opened", "made.safetensors")
+    dict(notice.buttons)["Look again"]()
+    settle(second)
+    (document,) = second.context.session.dirty
+    assert [rule.pattern for rule in document.recipe.remap.rules] == [r"^module\."]
+    let_go(second)
 
 
 def test_only_so_many_files_that_are_away_are_carried_along(storage: Storage) -> None:
