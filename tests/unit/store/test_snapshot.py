@@ -1,5 +1,6 @@
 """TensorSnapshot: a source that gives other values than the snapshot says is found out."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,3 +53,33 @@ def test_raw_bytes_have_one_axis():
     snapshot = told(np.arange(2, dtype=np.uint8), DType.F4_E2M1)
     assert snapshot.read().shape == (2,)
     assert b"".join(map(bytes, snapshot.chunks(1))) == b"\0\1"
+
+
+@dataclass(frozen=True)
+class Streamed(Given):
+    """Gives its bytes in pieces, whatever the snapshot says."""
+
+    def stream(self, size: int) -> Iterator[memoryview]:
+        flat = self.array.reshape(-1).view(np.uint8)
+        for start in range(0, flat.size, size):
+            yield flat[start : start + size].data
+
+
+COUNTS = [
+    pytest.param(np.ones(3, "<f4"), 12, id="short"),
+    pytest.param(np.ones(5, "<f4"), 20, id="long"),
+    pytest.param(np.ones(0, "<f4"), 0, id="nothing"),
+]
+
+
+@pytest.mark.parametrize(("array", "given"), COUNTS)
+@pytest.mark.parametrize("source", [Given, Streamed], ids=["read", "streamed"])
+def test_bytes_of_another_number_are_never_hashed_or_written(source, array, given, tmp_path):
+    lying = TensorSnapshot("w", DType.F32, (2, 2), 16, source(array))
+    with pytest.raises(ShapeError, match=f"^'w': its source gave {given} bytes, expected 16$"):
+        lying.sha256()
+    with pytest.raises(RudaError, match=f"gave {given} bytes|expected 16"):
+        save(TensorIndex.of([lying], format="memory"), tmp_path / "a.bpk")
+    assert list(tmp_path.iterdir()) == []
+    whole = TensorSnapshot("w", DType.F32, (2, 2), 16, source(np.ones((2, 2), "<f4")))
+    assert b"".join(bytes(piece) for piece in whole.chunks(3)) == np.ones(4, "<f4").tobytes()
