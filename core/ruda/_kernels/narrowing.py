@@ -12,7 +12,6 @@ import numpy as np
 from ruda._kernels.checks import Array, take_pair, take_plain
 from ruda._kernels.threads import in_pieces, is_one_piece
 from ruda._kernels.variants import kernel
-from ruda._kernels.workspace import value_scratch
 from ruda.progress import SILENT, Monitor
 
 _half = kernel("half")
@@ -56,8 +55,9 @@ _NO_LOSSES = NarrowCounts()
 def narrow_f16(
     values: Array, out: Array | None = None, *, monitor: Monitor = SILENT
 ) -> tuple[Array, NarrowCounts]:
-    """float32 of any shape → float16 of that shape, rounded to nearest even; NaN stays NaN.
+    """float32 of any shape → float16 of that shape, rounded to nearest even.
 
+    NaN keeps its sign and the upper ten bits of the rest, as in NumPy, or 1 if they are 0.
     ``out`` is float16 or uint16 of the same shape; the result is its memory seen as float16.
     Raises DTypeError, ShapeError, LayoutError.
     """
@@ -67,8 +67,9 @@ def narrow_f16(
 def narrow_bf16(
     values: Array, out: Array | None = None, *, monitor: Monitor = SILENT
 ) -> tuple[Array, NarrowCounts]:
-    """float32 of any shape → bfloat16 of that shape, rounded to nearest even; NaN stays NaN.
+    """float32 of any shape → bfloat16 of that shape, rounded to nearest even.
 
+    NaN keeps its upper half and becomes a quiet one.
     ``out`` is bfloat16 or uint16 of the same shape; the result is its memory seen as bfloat16.
     Raises DTypeError, ShapeError, LayoutError.
     """
@@ -76,7 +77,7 @@ def narrow_bf16(
 
 
 def widen_f16(words: Array, out: Array | None = None, *, monitor: Monitor = SILENT) -> Array:
-    """float16 (or its uint16 words) of any shape → float32 of that shape, exactly.
+    """float16 (or its uint16 words) of any shape → float32 of that shape, exactly; so are NaNs.
 
     Raises DTypeError, ShapeError, LayoutError.
     """
@@ -112,8 +113,7 @@ def widen_bf16(words: Array, out: Array | None = None, *, monitor: Monitor = SIL
 
 
 def _piece_to_f16(values: Array, out: Array) -> tuple[int, int, int]:
-    scratch, words = value_scratch()
-    counts: tuple[int, int, int] = _half.narrow_f16(values.view(_I32), values, out, words, scratch)
+    counts: tuple[int, int, int] = _half.narrow_f16(values.view(_I32), values, out)
     return counts
 
 
