@@ -1,11 +1,13 @@
-# pythran export narrow_e4m3(int32[], float32[], uint8[])
-# pythran export narrow_e5m2(int32[], float32[], uint8[])
-# pythran export widen_e4m3(uint8[], float32[], uint32[], float32[])
-# pythran export widen_e5m2(uint8[], float32[], uint32[], float32[])
+# pythran export narrow_e4m3(int32[], float32[], uint8[], int)
+# pythran export narrow_e5m2(int32[], float32[], uint8[], int)
+# pythran export widen_e4m3(uint8[], float32[], uint32[], float32[], int)
+# pythran export widen_e5m2(uint8[], float32[], uint32[], float32[], int)
 """float32 to the two 8-bit floats of machine learning, rounded to nearest even, and back.
 
 e4m3fn has no infinity: what is too large becomes NaN. e5m2 is the upper byte of a float16. The
 magnitude of a float is its word without the sign; one comparison of integers tells what overflows.
+
+The first block has ``lead`` items, from 1 to all that it can have, as in ``half``.
 """
 
 import numpy as np
@@ -124,13 +126,14 @@ def _beyond_e5m2(words, out):
         out[i] = np.uint8(own ^ ((own ^ beyond) & is_big))
 
 
-def narrow_e4m3(words, values, out):
+def narrow_e4m3(words, values, out, lead):
     overflow = 0
     underflow = 0
     subnormal = 0
     n = words.shape[0]
-    for at in range(0, n, BLOCK):
-        end = min(at + BLOCK, n)
+    for stop in range(lead, n + BLOCK, BLOCK):
+        at = max(stop - BLOCK, 0)
+        end = min(stop, n)
         part = words[at:end]
         fetched = _fetch(part)
         greatest, above, kept, normal = _to_e4m3(part, values[at:end], out[at:end])
@@ -143,13 +146,14 @@ def narrow_e4m3(words, values, out):
     return overflow, underflow, subnormal
 
 
-def narrow_e5m2(words, values, out):
+def narrow_e5m2(words, values, out, lead):
     overflow = 0
     underflow = 0
     subnormal = 0
     n = words.shape[0]
-    for at in range(0, n, BLOCK):
-        end = min(at + BLOCK, n)
+    for stop in range(lead, n + BLOCK, BLOCK):
+        at = max(stop - BLOCK, 0)
+        end = min(stop, n)
         part = words[at:end]
         fetched = _fetch(part)
         greatest, above, kept, normal = _to_e5m2(part, values[at:end], out[at:end])
@@ -198,10 +202,11 @@ def _look_up(codes, table, out):
         out[i] = table[codes[i]]
 
 
-def widen_e4m3(codes, table, out_words, out_values):
+def widen_e4m3(codes, table, out_words, out_values, lead):
     n = codes.shape[0]
-    for at in range(0, n, BLOCK):
-        end = min(at + BLOCK, n)
+    for stop in range(lead, n + BLOCK, BLOCK):
+        at = max(stop - BLOCK, 0)
+        end = min(stop, n)
         part = codes[at:end]
         if _greatest(part) > np.uint8(0x7E):
             _look_up(part, table, out_values[at:end])
@@ -212,10 +217,11 @@ def widen_e4m3(codes, table, out_words, out_values):
             _sign(part, words)
 
 
-def widen_e5m2(codes, table, out_words, out_values):
+def widen_e5m2(codes, table, out_words, out_values, lead):
     n = codes.shape[0]
-    for at in range(0, n, BLOCK):
-        end = min(at + BLOCK, n)
+    for stop in range(lead, n + BLOCK, BLOCK):
+        at = max(stop - BLOCK, 0)
+        end = min(stop, n)
         part = codes[at:end]
         if _greatest(part) > np.uint8(0x7B):
             _look_up(part, table, out_values[at:end])

@@ -1,11 +1,14 @@
-# pythran export narrow_f16(int32[], float32[], uint16[])
-# pythran export narrow_bf16(int32[], uint16[])
-# pythran export widen_f16(uint16[], uint32[], float32[])
-# pythran export widen_bf16(uint16[], uint32[])
+# pythran export narrow_f16(int32[], float32[], uint16[], int)
+# pythran export narrow_bf16(int32[], uint16[], int)
+# pythran export widen_f16(uint16[], uint32[], float32[], int)
+# pythran export widen_bf16(uint16[], uint32[], int)
 """float32 to and from float16 and bfloat16, as words, rounded to nearest even.
 
 The magnitude of a float is its word without the sign; magnitudes order like the values they stand
 for, so one comparison of integers tells whether a value will overflow or become subnormal.
+
+The first block has ``lead`` items: those behind it begin a line of the cache in the result, where
+wide stores need no two lines each.
 """
 
 import numpy as np
@@ -113,13 +116,14 @@ def _keep_nan(words, out):
             out[i] = np.uint16((word >> np.uint32(16)) | np.uint32(0x40))
 
 
-def narrow_f16(words, values, out):
+def narrow_f16(words, values, out, lead):
     overflow = 0
     underflow = 0
     subnormal = 0
     n = words.shape[0]
-    for at in range(0, n, BLOCK):
-        end = min(at + BLOCK, n)
+    for stop in range(lead, n + BLOCK, BLOCK):
+        at = max(stop - BLOCK, 0)
+        end = min(stop, n)
         part = words[at:end]
         fetched = _fetch(part)
         greatest, kept, normal = _to_f16(part, values[at:end], out[at:end])
@@ -132,13 +136,14 @@ def narrow_f16(words, values, out):
     return overflow, underflow, subnormal
 
 
-def narrow_bf16(words, out):
+def narrow_bf16(words, out, lead):
     overflow = 0
     underflow = 0
     subnormal = 0
     n = words.shape[0]
-    for at in range(0, n, BLOCK):
-        end = min(at + BLOCK, n)
+    for stop in range(lead, n + BLOCK, BLOCK):
+        at = max(stop - BLOCK, 0)
+        end = min(stop, n)
         part = words[at:end]
         least, greatest = _to_bf16(part, out[at:end])
         if greatest > np.int32(0x7F800000):
@@ -186,10 +191,11 @@ def _beyond(halves, out):
         out[i] = out[i] + (is_beyond & np.uint32(0x38000000))
 
 
-def widen_f16(halves, out_words, out_values):
+def widen_f16(halves, out_words, out_values, lead):
     n = halves.shape[0]
-    for at in range(0, n, BLOCK):
-        end = min(at + BLOCK, n)
+    for stop in range(lead, n + BLOCK, BLOCK):
+        at = max(stop - BLOCK, 0)
+        end = min(stop, n)
         part = halves[at:end]
         words = out_words[at:end]
         greatest = _place(part, words)
@@ -199,6 +205,14 @@ def widen_f16(halves, out_words, out_values):
             _beyond(part, words)
 
 
-def widen_bf16(halves, out_words):
+def _shift(halves, out):
     for i in range(halves.shape[0]):
-        out_words[i] = np.uint32(halves[i]) << np.uint32(16)  # widen first: uint16 << 16 is 0
+        out[i] = np.uint32(halves[i]) << np.uint32(16)  # widen first: uint16 << 16 is 0
+
+
+def widen_bf16(halves, out_words, lead):
+    n = halves.shape[0]
+    for stop in range(lead, n + BLOCK, BLOCK):
+        at = max(stop - BLOCK, 0)
+        end = min(stop, n)
+        _shift(halves[at:end], out_words[at:end])

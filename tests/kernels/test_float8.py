@@ -160,3 +160,19 @@ def test_refused() -> None:
         narrow_e4m3(values, locked)
     with pytest.raises(DTypeError, match="codes has dtype int8; expected float8_e4m3fn or uint8"):
         widen_e4m3(np.zeros(2, np.int8))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("offset", [0, 1, 16, 63])
+def test_every_place_of_the_result_in_a_line_of_the_cache(kind: np.dtype, offset: int) -> None:
+    values = np.random.default_rng(offset).standard_normal(40_000).astype(np.float32)
+    room = np.full(values.size + 64, 7, np.uint8)
+    got, _ = NARROW[kind](values, room[offset : offset + values.size])
+    np.testing.assert_array_equal(got.view(np.uint8), reference(values, kind).view(np.uint8))
+    assert (room[:offset] == 7).all()
+    assert (room[offset + values.size :] == 7).all()
+    wide = np.full(values.size + 64, 7, np.float32)
+    back = WIDEN[kind](got, wide[offset : offset + values.size])
+    np.testing.assert_array_equal(back, got.astype(np.float32))
+    assert (wide[:offset] == 7).all()
+    assert (wide[offset + values.size :] == 7).all()

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from ruda._kernels.checks import Array, take_pair, take_plain
-from ruda._kernels.narrowing import F32, NarrowCounts, narrowed
+from ruda._kernels.narrowing import F32, NarrowCounts, first_block, narrowed
 from ruda._kernels.threads import in_pieces, is_one_piece
 from ruda._kernels.variants import kernel
 from ruda.progress import SILENT, Monitor
@@ -73,7 +73,7 @@ def widen_e5m2(codes: Array, out: Array | None = None, *, monitor: Monitor = SIL
 
 
 def _widen(
-    call: Callable[[Array, Array, Array, Array], None],
+    call: Callable[[Array, Array, Array, Array, int], None],
     codes: Array,
     out: Array | None,
     kind: np.dtype[Any],
@@ -82,22 +82,27 @@ def _widen(
     source, target, result, fit = take_pair(codes, "codes", (kind, U8), out, _JUST_F32)
     table = _TABLES[kind]
     if fit and is_one_piece(source.size, 5):
-        call(source.view(U8), table, target.view(_U32), target)
+        call(source.view(U8), table, target.view(_U32), target, first_block(target))
         return result
 
     def piece(cut: slice) -> None:
         part = target[cut]
-        call(take_plain(source[cut]).view(U8), table, part.view(_U32), part)
+        codes = take_plain(source[cut]).view(U8)
+        call(codes, table, part.view(_U32), part, first_block(part))
 
     in_pieces(piece, source.size, 5, monitor)
     return result
 
 
 def _piece_to_e4m3(values: Array, out: Array) -> tuple[int, int, int]:
-    counts: tuple[int, int, int] = _float8.narrow_e4m3(values.view(_I32), values, out)
+    counts: tuple[int, int, int] = _float8.narrow_e4m3(
+        values.view(_I32), values, out, first_block(out)
+    )
     return counts
 
 
 def _piece_to_e5m2(values: Array, out: Array) -> tuple[int, int, int]:
-    counts: tuple[int, int, int] = _float8.narrow_e5m2(values.view(_I32), values, out)
+    counts: tuple[int, int, int] = _float8.narrow_e5m2(
+        values.view(_I32), values, out, first_block(out)
+    )
     return counts
