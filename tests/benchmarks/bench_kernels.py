@@ -8,7 +8,8 @@ thread unless the column says otherwise; so does the twin, which is what the gat
 nothing is compiled. NumPy is what a user would write: views made beforehand, no checks, no counts.
 The copy is NumPy's, which runs on one thread, of as many bytes as the kernel reads and writes: half
 of them are read, half written. It takes its turns with one thread and, anew, beside those of
-several (×). Short work is done once before its turn, so that all find their memory in the cache.
+several (×). Work is done once before its turn, unless it takes long, so that all find their memory
+where they left it.
 Ratios above 1 are in our favour; where a compiled kernel loses to its twin, the last lines say so.
 """
 
@@ -53,6 +54,8 @@ from ruda._kernels import (
 SIZES = {"4K": 1 << 12, "64K": 1 << 16, "1M": 1 << 20, "16M": 1 << 24}
 SHORTEST = 2e-4
 """Seconds that one turn lasts at least; fast work is repeated within it."""
+WARM = 5e-3
+"""Seconds up to which work is done once, untimed, before its turn."""
 SLOW = 0.1
 """Seconds from which a first call is taken as it is."""
 LONGEST = 5.0
@@ -149,8 +152,6 @@ def contenders(case: Case, threads: int) -> dict[str, tuple[Work, Work]]:
 
 
 def turn(work: Work, times: int) -> float:
-    if times > 1:
-        work()
     start = time.perf_counter()
     for _ in range(times):
         work()
@@ -189,6 +190,8 @@ def take_turns(
     while rounds < ROUNDS or time.perf_counter() < end:
         for name, (ready, work) in turning.items():
             ready()
+            if fastest[name] < WARM:
+                work()
             fastest[name] = min(fastest[name], turn(work, times[name]))
         rounds += 1
     return fastest
