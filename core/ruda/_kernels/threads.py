@@ -27,9 +27,9 @@ VARIABLE = "RUDA_THREADS"
 PIECE_BYTES = 3 << 19
 """Bytes of a piece, at least. Beginning one costs about 7 µs and waking a thread 20, and its work
 then takes 100; up to twice as many bytes nothing is gained, and they are one piece."""
-MOST_PIECES = 8
-"""Larger pieces are made rather than more: after each a thread needs the interpreter's lock, for
-which it waits while another runs Python."""
+MOST_PIECES = 4
+"""Larger pieces are made rather than more, until they are the largest: after each a thread needs
+the interpreter's lock, for which it waits while another runs Python."""
 LARGEST_BYTES = 4 << 20
 """Bytes of a piece, at most, however many that makes: work stops between two of them."""
 LONGEST_QUEUE = 100
