@@ -44,11 +44,21 @@ def reference(values: NDArray[np.float32], kind: np.dtype) -> NDArray:
 @pytest.mark.parametrize("kind", KINDS)
 def test_narrowing_is_that_of_ml_dtypes(kind: np.dtype) -> None:
     got, _ = NARROW[kind](EDGES)
-    expected = reference(EDGES, kind)
-    numbers = ~np.isnan(expected.astype(np.float32))
     assert got.dtype == kind
-    np.testing.assert_array_equal(got[numbers].view(np.uint8), expected[numbers].view(np.uint8))
-    assert np.isnan(got[~numbers].astype(np.float32)).all()
+    np.testing.assert_array_equal(got.view(np.uint8), reference(EDGES, kind).view(np.uint8))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("place", [0, 1, 15, 16, 1023, 1024, 2047])
+def test_one_value_among_others_is_seen(kind: np.dtype, place: int) -> None:
+    for odd in (np.nan, np.inf, -3.4e38, 1e-45, -0.0):
+        values = np.ones(2048, np.float32)
+        values[place] = odd
+        got, counts = NARROW[kind](values)
+        np.testing.assert_array_equal(got.view(np.uint8), reference(values, kind).view(np.uint8))
+        too_large = odd == -3.4e38 or (kind == E4M3 and odd == np.inf)
+        assert (counts.overflow, counts.underflow) == (too_large, odd == 1e-45)
+        np.testing.assert_array_equal(WIDEN[kind](got), got.astype(np.float32))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -95,8 +105,11 @@ def test_losses(kind: np.dtype, value: float, expected: NarrowCounts) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_widening_is_exact_for_every_code(kind: np.dtype) -> None:
+@pytest.mark.parametrize("finite", [False, True], ids=["with NaN", "without"])
+def test_widening_is_exact_for_every_code(kind: np.dtype, finite: bool) -> None:
     codes = np.arange(256, dtype=np.uint8)
+    if finite:  # what needs no table
+        codes = codes[np.isfinite(codes.view(kind).astype(np.float32))]
     expected = codes.view(kind).astype(np.float32)
     for given in (codes, codes.view(kind), codes[::-1].view(kind)[::-1]):
         np.testing.assert_array_equal(WIDEN[kind](given), expected, strict=True)
@@ -147,3 +160,19 @@ def test_refused() -> None:
         narrow_e4m3(values, locked)
     with pytest.raises(DTypeError, match="codes has dtype int8; expected float8_e4m3fn or uint8"):
         widen_e4m3(np.zeros(2, np.int8))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("offset", [0, 1, 16, 63])
+def test_every_place_of_the_result_in_a_line_of_the_cache(kind: np.dtype, offset: int) -> None:
+    values = np.random.default_rng(offset).standard_normal(40_000).astype(np.float32)
+    room = np.full(values.size + 64, 7, np.uint8)
+    got, _ = NARROW[kind](values, room[offset : offset + values.size])
+    np.testing.assert_array_equal(got.view(np.uint8), reference(values, kind).view(np.uint8))
+    assert (room[:offset] == 7).all()
+    assert (room[offset + values.size :] == 7).all()
+    wide = np.full(values.size + 64, 7, np.float32)
+    back = WIDEN[kind](got, wide[offset : offset + values.size])
+    np.testing.assert_array_equal(back, got.astype(np.float32))
+    assert (wide[:offset] == 7).all()
+    assert (wide[offset + values.size :] == 7).all()

@@ -61,6 +61,45 @@ def test_nan_stays_nan_with_its_sign(kind: np.dtype) -> None:
     assert counts == NarrowCounts()
 
 
+RESTS = [1, 0x1FFF, 0x2000, 0x3FFFFF, 0x400000, 0x400001, 0x402000, 0x7FFFFF]
+NANS = np.array([s << 31 | 0x7F800000 | rest for rest in RESTS for s in (0, 1)] * 80, np.uint32)
+
+
+def test_nan_keeps_the_bits_that_fit_f16() -> None:
+    got, counts = narrow_f16(NANS.view(np.float32))
+    expected = [w >> 16 & 0x8000 | 0x7C00 | (w >> 13 & 0x3FF or 1) for w in NANS.tolist()]
+    np.testing.assert_array_equal(got.view(np.uint16), np.array(expected, np.uint16))
+    assert counts == NarrowCounts()
+
+
+def test_nan_keeps_its_upper_half_in_bf16() -> None:
+    got, counts = narrow_bf16(NANS.view(np.float32))
+    expected = [w >> 16 | 0x40 for w in NANS.tolist()]
+    np.testing.assert_array_equal(got.view(np.uint16), np.array(expected, np.uint16))
+    assert counts == NarrowCounts()
+
+
+def test_nan_keeps_every_bit_on_the_way_back() -> None:
+    halves = np.array([0x7C01, 0x7DFF, 0x7E00, 0x7FFF, 0xFC01, 0xFE10] * 300, np.uint16)
+    wide = [(h & 0x8000) << 16 | 0x7F800000 | (h & 0x3FF) << 13 for h in halves.tolist()]
+    got = widen_f16(halves).view(np.uint32)
+    np.testing.assert_array_equal(got, np.array(wide, np.uint32))
+    tops = widen_bf16(halves | np.uint16(0x380)).view(np.uint32) >> 16
+    np.testing.assert_array_equal(tops, halves | np.uint16(0x380))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("place", [0, 1, 15, 16, 1023, 1024, 2047])
+def test_one_value_among_others_is_seen(kind: np.dtype, place: int) -> None:
+    for odd in (np.nan, np.inf, -3.4e38, 1e-45, -0.0):
+        values = np.ones(2048, np.float32)
+        values[place] = odd
+        got, counts = NARROW[kind](values)
+        np.testing.assert_array_equal(got.view(np.uint16), reference(values, kind).view(np.uint16))
+        assert (counts.overflow, counts.underflow) == (odd == -3.4e38, odd == 1e-45)
+        np.testing.assert_array_equal(WIDEN[kind](got), got.astype(np.float32))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_counts_are_those_of_the_result(kind: np.dtype) -> None:
     _, counts = NARROW[kind](EDGES)
@@ -139,3 +178,19 @@ def test_no_item_is_lost_between_blocks_and_pieces(kind: np.dtype, length: int) 
     np.testing.assert_array_equal(got.view(np.uint16), expected.view(np.uint16))
     assert (counts.overflow, counts.underflow) == (1, 1)
     np.testing.assert_array_equal(WIDEN[kind](got), expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("offset", [0, 1, 7, 16, 31, 32])
+def test_every_place_of_the_result_in_a_line_of_the_cache(kind: np.dtype, offset: int) -> None:
+    values = np.random.default_rng(offset).standard_normal(40_000).astype(np.float32)
+    room = np.full(values.size + 64, 7, np.uint16)
+    got, _ = NARROW[kind](values, room[offset : offset + values.size])
+    np.testing.assert_array_equal(got.view(np.uint16), reference(values, kind).view(np.uint16))
+    assert (room[:offset] == 7).all()
+    assert (room[offset + values.size :] == 7).all()
+    wide = np.full(values.size + 64, 7, np.float32)
+    back = WIDEN[kind](got, wide[offset : offset + values.size])
+    np.testing.assert_array_equal(back, got.astype(np.float32))
+    assert (wide[:offset] == 7).all()
+    assert (wide[offset + values.size :] == 7).all()

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import threading
+import time
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,7 +15,15 @@ import numpy as np
 import pytest
 
 from ruda import tensor
-from ruda._kernels import moments, narrow_bf16, set_thread_count, thread_count, threads
+from ruda._kernels import (
+    difference,
+    histogram,
+    moments,
+    narrow_bf16,
+    set_thread_count,
+    thread_count,
+    threads,
+)
 from ruda.errors import SettingError
 from ruda.progress import Cancelled, Progress
 
@@ -36,15 +46,97 @@ def test_pieces_cover_everything_once_in_order(
     assert [i for cut in cuts for i in cut] == list(range(length))
 
 
-@pytest.mark.parametrize(("pieces", "shared"), [(1, False), (3, False), (4, True)])
-def test_only_several_pieces_leave_the_calling_thread(
-    pieces: int, shared: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(threads, "PIECE_BYTES", 1)
+@pytest.mark.parametrize("pieces", [1, 2])
+def test_little_work_is_one_call_in_the_calling_thread(pieces, monkeypatch):
+    monkeypatch.setattr(threads, "PIECE_BYTES", 100)
     set_thread_count(2)
-    where = threads.in_pieces(lambda cut: threading.current_thread(), pieces, item_bytes=1)
-    assert len(where) == pieces
-    assert (threading.current_thread() not in where) == shared
+    where = threads.in_pieces(lambda cut: (threading.current_thread(), cut), 50 * pieces, 2)
+    assert where == [(threading.current_thread(), slice(0, 50 * pieces))]
+    assert threads.is_one_piece(50 * pieces, 2)
+    assert not threads.is_one_piece(101, 2)
+
+
+@pytest.mark.parametrize("whole", [7 << 19, 40 << 20, 5 << 30])
+def test_pieces_are_few_and_neither_small_nor_large(whole):
+    for item_bytes in (1, 6, 1000):
+        cuts = threads._cuts(whole // item_bytes, item_bytes)
+        sizes = [(cut.stop - cut.start) * item_bytes for cut in cuts]
+        assert max(sizes) <= threads.LARGEST_BYTES
+        assert min(sizes[:-1]) > threads.PIECE_BYTES - item_bytes
+        assert len(cuts) <= max(threads.MOST_PIECES, whole // threads.LARGEST_BYTES) + 1
+
+
+def test_items_larger_than_a_piece_are_pieces():
+    assert threads._cuts(3, 1 << 30) == [slice(0, 1), slice(1, 2), slice(2, 3)]
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    """Pieces of one item of one byte, and two threads."""
+    monkeypatch.setattr(threads, "PIECE_BYTES", 1)
+    monkeypatch.setattr(threads, "MOST_PIECES", 1000)
+    set_thread_count(2)
+
+
+@pytest.fixture
+def busy(small_pieces):
+    """The one helper does something else until this event."""
+    free, begun = threading.Event(), threading.Event()
+
+    def other() -> None:
+        begun.set()
+        free.wait(30)
+
+    threads._shared_helpers(2).call(other, 1)
+    assert begun.wait(30)
+    yield free
+    free.set()
+
+
+def test_the_calling_thread_and_a_helper_share(small_pieces):
+    both = threading.Barrier(2, timeout=30)
+
+    def task(cut):
+        if cut.start < 2:
+            both.wait()  # passes only when two threads are here at once
+        return threading.current_thread()
+
+    found = threads.in_pieces(task, 4, item_bytes=1)
+    assert threading.current_thread() in found[:2]
+    assert found[0] is not found[1]
+
+
+def test_nobody_waits_for_a_helper_that_comes_late(busy):
+    here = threads.in_pieces(lambda cut: threading.current_thread(), 9, item_bytes=1)
+    assert here == [threading.current_thread()] * 9
+
+
+def test_a_call_that_nobody_answered_keeps_nothing_alive(busy):
+    values = np.ones(9, np.uint8)
+    kept = weakref.ref(values)
+    assert threads.in_pieces(lambda cut, own=values: own[cut].sum(), 9, 1) == [1] * 9
+    del values
+    assert kept() is None
+
+
+def test_calls_that_nobody_answers_do_not_pile_up(busy):
+    for _ in range(2 * threads.LONGEST_QUEUE):
+        threads.in_pieces(lambda cut: None, 3, item_bytes=1)
+    assert threads._shared_helpers(2)._calls.qsize() == threads.LONGEST_QUEUE
+    busy.set()
+    deadline = time.monotonic() + 30
+    while threads._shared_helpers(2)._calls.qsize() and time.monotonic() < deadline:
+        time.sleep(0.001)
+    test_the_calling_thread_and_a_helper_share(None)
+
+
+def test_work_inside_work_ends(small_pieces):
+    def task(cut):
+        return sum(threads.in_pieces(lambda inner: inner.start, 5, item_bytes=1))
+
+    assert threads.in_pieces(task, 8, item_bytes=1) == [10] * 8
+    waits = [threads.aside(lambda: task(slice(0, 1))) for _ in range(8)]
+    assert [wait() for wait in waits] == [10] * 8
 
 
 def test_results_do_not_depend_on_the_count() -> None:
@@ -53,7 +145,8 @@ def test_results_do_not_depend_on_the_count() -> None:
     for count in (1, 2, 3):
         set_thread_count(count)
         halves, counts = narrow_bf16(values)
-        results.append((halves.tobytes(), counts, moments(values)))
+        figures = moments(values), moments(halves), difference(values, values[::-1])
+        results.append((halves.tobytes(), counts, figures, histogram(values, -3, 3, 9).tolist()))
     assert results[0] == results[1] == results[2]
 
 
@@ -65,16 +158,40 @@ def test_several_callers_share_the_pool() -> None:
         assert list(callers.map(moments, [values] * 8)) == [expected] * 8
 
 
-def test_an_error_in_a_piece_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "PIECE_BYTES", 1)
-
-    def task(cut: slice) -> None:
+def test_an_error_in_a_piece_reaches_the_caller(small_pieces):
+    def task(cut):
         if cut.start == 3:
             raise ZeroDivisionError("in piece 3")
 
-    set_thread_count(2)
     with pytest.raises(ZeroDivisionError, match="in piece 3"):
         threads.in_pieces(task, 8, item_bytes=1)
+
+
+def test_of_two_errors_the_first_piece_has_its_own_raised(small_pieces):
+    both = threading.Barrier(2, timeout=30)
+
+    def task(cut):
+        both.wait()
+        raise ValueError(f"in piece {cut.start}")
+
+    for _ in range(20):
+        with pytest.raises(ValueError, match="in piece 0"):
+            threads.in_pieces(task, 2 + 1, item_bytes=1)
+
+
+def test_after_an_error_no_piece_runs_any_more(small_pieces):
+    both, ended = threading.Barrier(2, timeout=30), []
+
+    def task(cut):
+        both.wait()
+        if threading.current_thread() is threading.main_thread():
+            raise ValueError("here")
+        time.sleep(0.05)
+        ended.append(cut)
+
+    with pytest.raises(ValueError, match="here"):
+        threads.in_pieces(task, 8, item_bytes=1)
+    assert len(ended) == 1
 
 
 class Stops:
@@ -83,6 +200,8 @@ class Stops:
     def __init__(self, pieces: int) -> None:
         self.left = pieces
         self.reported = 0
+        self.all: list[int] = []
+        self.reporting: set[threading.Thread] = set()
         self.lock = threading.Lock()
 
     def check(self) -> None:
@@ -93,11 +212,14 @@ class Stops:
 
     def report(self, progress: Progress) -> None:
         self.reported = progress.done
+        self.all.append(progress.done)
+        self.reporting.add(threading.current_thread())
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_work_stops_between_pieces(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "PIECE_BYTES", 4)
+    monkeypatch.setattr(threads, "MOST_PIECES", 1000)
     set_thread_count(count)
     values, out = np.ones(100, np.float32), np.zeros(100, np.float32)
     running = []
@@ -122,6 +244,78 @@ def test_work_in_pieces_is_reported(count: int, monkeypatch: pytest.MonkeyPatch)
     monitor = Stops(100)
     narrow_bf16(np.ones(101, np.float32), monitor=monitor)
     assert monitor.reported == 101
+    assert monitor.all == sorted(set(monitor.all))
+    assert monitor.reporting == {threading.current_thread()}
+
+
+def test_a_monitor_that_fails_stops_the_work(small_pieces):
+    class Fails(Stops):
+        def report(self, progress):
+            raise OSError("nobody listens")
+
+    running = []
+
+    def task(cut):
+        running.append(cut)
+        time.sleep(0.001)
+        running.remove(cut)
+
+    with pytest.raises(OSError, match="nobody listens"):
+        threads.in_pieces(task, 50, 1, Fails(100))
+    assert not running
+
+
+def test_helpers_end_when_the_count_changes():
+    def helpers():
+        return [t for t in threading.enumerate() if t.name.startswith("ruda-kernels-helper")]
+
+    set_thread_count(4)
+    narrow_bf16(np.ones(1 << 20, np.float32))
+    mine = helpers()
+    assert len(mine) >= 3
+    set_thread_count(1)
+    for thread in mine:
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in mine)
+
+
+LATER = """
+import atexit, os, sys, threading
+import numpy as np
+from ruda._kernels import narrow_bf16, set_thread_count
+values = np.ones(3_000_000, np.float32)
+
+def work():
+    halves, _ = narrow_bf16(values)
+    assert (halves.view(np.uint16) == 0x3F80).all()
+    print("done", flush=True)
+
+set_thread_count(3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "times"),
+    [
+        pytest.param("atexit.register(work)", 1, id="after the last line"),
+        pytest.param("work(); atexit.register(work)", 2, id="with threads that are there already"),
+        pytest.param("threading.Thread(target=work).start()", 1, id="in another thread"),
+        pytest.param(
+            "work()\nif not os.fork():\n    work(); os._exit(0)\nsys.exit(os.wait()[1])",
+            2,
+            id="in a forked child",
+            marks=pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork"),
+        ),
+    ],
+)
+def test_work_ends_also_at_the_end_and_in_a_child(code, times):
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    run = subprocess.run(
+        [sys.executable, "-c", LATER + code], env=env, capture_output=True, text=True, timeout=120
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == ["done"] * times
+    assert "Traceback" not in run.stderr
 
 
 def test_the_setting_is_public_and_bounds_matrix_products(monkeypatch: pytest.MonkeyPatch) -> None:

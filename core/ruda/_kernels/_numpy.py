@@ -29,16 +29,20 @@ def _losses(words: Array, to_zero: int, to_normal: int, to_infinity: int) -> tup
     return infinite - already, nonzero - above_zero, above_zero - normal
 
 
-def narrow_f16(
-    words: Array, values: Array, out: Array, scratch_words: Array, scratch_values: Array
-) -> tuple[int, int, int]:
-    """float32 → float16 words, and the losses; the scratch is for the compiled kernel only."""
+def narrow_f16(words: Array, values: Array, out: Array, lead: int) -> tuple[int, int, int]:
+    """float32 → float16 words, and the losses; ``lead`` is for the compiled kernel only."""
     with np.errstate(all="ignore"):
         out.view(np.float16)[...] = values
+    nan = (words & _MAGNITUDE) > _INFINITE
+    if nan.any():
+        # NumPy leaves a NaN to the processor where that converts; this is what it does elsewhere.
+        bits = words[nan].view(np.uint32)
+        rest = np.maximum((bits >> np.uint32(13)) & np.uint32(0x3FF), np.uint32(1))
+        out[nan] = ((bits >> np.uint32(16)) & np.uint32(0x8000)) | np.uint32(0x7C00) | rest
     return _losses(words, to_zero=0x33000000, to_normal=0x387FE000, to_infinity=0x477FF000)
 
 
-def narrow_bf16(words: Array, out: Array) -> tuple[int, int, int]:
+def narrow_bf16(words: Array, out: Array, lead: int) -> tuple[int, int, int]:
     """float32 words → bfloat16 words, and the losses."""
     bits = words.view(np.uint32)
     top = bits >> np.uint32(16)
@@ -49,20 +53,23 @@ def narrow_bf16(words: Array, out: Array) -> tuple[int, int, int]:
     return _losses(words, to_zero=0x8000, to_normal=0x007F8000, to_infinity=0x7F7F8000)
 
 
-def widen_f16(halves: Array, out_words: Array, out_values: Array) -> None:
+def widen_f16(halves: Array, out_words: Array, out_values: Array, lead: int) -> None:
     """float16 words → float32; ``out_words`` and ``out_values`` are the same memory."""
     with np.errstate(all="ignore"):
         out_values[...] = halves.view(np.float16)
+    nan = (halves & np.uint16(0x7FFF)) > np.uint16(0x7C00)
+    if nan.any():  # as in narrow_f16
+        bits = halves[nan].astype(np.uint32)
+        low = (bits & np.uint32(0x3FF)) << np.uint32(13)
+        out_words[nan] = ((bits & np.uint32(0x8000)) << np.uint32(16)) | np.uint32(_INFINITE) | low
 
 
-def widen_bf16(halves: Array, out_words: Array) -> None:
+def widen_bf16(halves: Array, out_words: Array, lead: int) -> None:
     """bfloat16 words → float32 words."""
     np.left_shift(halves, 16, out=out_words, dtype=np.uint32)
 
 
-def narrow_e4m3(
-    words: Array, values: Array, out: Array, scratch_words: Array, scratch_values: Array
-) -> tuple[int, int, int]:
+def narrow_e4m3(words: Array, values: Array, out: Array, lead: int) -> tuple[int, int, int]:
     """float32 → float8_e4m3fn codes, and the losses; infinities become NaN, which is one."""
     with np.errstate(all="ignore"):
         out.view(ml_dtypes.float8_e4m3fn)[...] = values.astype(ml_dtypes.float8_e4m3fn)
@@ -71,18 +78,19 @@ def narrow_e4m3(
     return overflow + int(np.count_nonzero((words & _MAGNITUDE) == _INFINITE)), underflow, subnormal
 
 
-def narrow_e5m2(
-    words: Array, values: Array, out: Array, scratch_words: Array, scratch_values: Array
-) -> tuple[int, int, int]:
+def narrow_e5m2(words: Array, values: Array, out: Array, lead: int) -> tuple[int, int, int]:
     """float32 → float8_e5m2 codes, and the losses."""
     with np.errstate(all="ignore"):
         out.view(ml_dtypes.float8_e5m2)[...] = values.astype(ml_dtypes.float8_e5m2)
     return _losses(words, to_zero=0x37000000, to_normal=0x38600000, to_infinity=0x47700000)
 
 
-def widen_float8(codes: Array, table: Array, out: Array) -> None:
-    """The value that the table has for each code."""
-    np.take(table, codes, out=out)
+def widen_e4m3(codes: Array, table: Array, out_words: Array, out_values: Array, lead: int) -> None:
+    """The value that the table has for each code; ``out_words`` is the memory of the values."""
+    np.take(table, codes, out=out_values)
+
+
+widen_e5m2 = widen_e4m3
 
 
 def moments_f32(words: Array, values: Array) -> tuple[int, int, float, float, int, int, int, int]:

@@ -23,6 +23,7 @@ def lstm_step(
     ``given`` + (``product`` + ``bias``) are the four gates side by side, input, forget, output and
     cell: (batch, 4 · width), and ``bias`` (4 · width). c' = σ(f) · c + σ(i) · tanh(g) within 8 ulp
     of the sum of both magnitudes or 1e-37 · (1 + |c|), h' = σ(o) · tanh(c') within 12 ulp or 1e-37.
+    A gate below 1e-37 may be 0, also where the state is infinite: 0 · ∞ is NaN.
     Raises DTypeError, ShapeError, LayoutError.
     """
     lines, target = _take(given, product, bias, 4, out)
@@ -41,7 +42,7 @@ def gru_step(
     The three gates side by side are update, reset and new: (batch, 3 · width), ``bias``
     (3 · width). With z and r = σ(given + (product + bias)) and
     n = tanh(given + r · (product + bias)), h' = (1 - z) · n + z · h within 12 ulp of the sum of
-    1, the size of h and that of r · (product + bias).
+    1, the size of h and that of r · (product + bias). Gates below 1e-37 are as in ``lstm_step``.
     Raises DTypeError, ShapeError, LayoutError.
     """
     lines, target = _take(given, product, bias, 3, out)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from ruda._kernels.checks import Array, take_pair, take_plain
-from ruda._kernels.narrowing import F32, NarrowCounts, narrowed
+from ruda._kernels.narrowing import F32, NarrowCounts, first_block, narrowed
 from ruda._kernels.threads import in_pieces, is_one_piece
 from ruda._kernels.variants import kernel
-from ruda._kernels.workspace import value_scratch
 from ruda.progress import SILENT, Monitor
 
 _float8 = kernel("float8")
@@ -20,6 +20,7 @@ E4M3 = np.dtype(ml_dtypes.float8_e4m3fn)
 E5M2 = np.dtype(ml_dtypes.float8_e5m2)
 U8 = np.dtype(np.uint8)
 _I32 = np.dtype(np.int32)
+_U32 = np.dtype(np.uint32)
 _JUST_F32 = (F32,)
 
 
@@ -60,7 +61,7 @@ def widen_e4m3(codes: Array, out: Array | None = None, *, monitor: Monitor = SIL
 
     Raises DTypeError, ShapeError, LayoutError.
     """
-    return _widen(codes, out, E4M3, monitor)
+    return _widen(_float8.widen_e4m3, codes, out, E4M3, monitor)
 
 
 def widen_e5m2(codes: Array, out: Array | None = None, *, monitor: Monitor = SILENT) -> Array:
@@ -68,34 +69,40 @@ def widen_e5m2(codes: Array, out: Array | None = None, *, monitor: Monitor = SIL
 
     Raises DTypeError, ShapeError, LayoutError.
     """
-    return _widen(codes, out, E5M2, monitor)
+    return _widen(_float8.widen_e5m2, codes, out, E5M2, monitor)
 
 
-def _widen(codes: Array, out: Array | None, kind: np.dtype[Any], monitor: Monitor) -> Array:
+def _widen(
+    call: Callable[[Array, Array, Array, Array, int], None],
+    codes: Array,
+    out: Array | None,
+    kind: np.dtype[Any],
+    monitor: Monitor,
+) -> Array:
     source, target, result, fit = take_pair(codes, "codes", (kind, U8), out, _JUST_F32)
     table = _TABLES[kind]
     if fit and is_one_piece(source.size, 5):
-        _float8.widen_float8(source.view(U8), table, target)
+        call(source.view(U8), table, target.view(_U32), target, first_block(target))
         return result
 
     def piece(cut: slice) -> None:
-        _float8.widen_float8(take_plain(source[cut]).view(U8), table, target[cut])
+        part = target[cut]
+        codes = take_plain(source[cut]).view(U8)
+        call(codes, table, part.view(_U32), part, first_block(part))
 
     in_pieces(piece, source.size, 5, monitor)
     return result
 
 
 def _piece_to_e4m3(values: Array, out: Array) -> tuple[int, int, int]:
-    scratch, words = value_scratch()
     counts: tuple[int, int, int] = _float8.narrow_e4m3(
-        values.view(_I32), values, out, words, scratch
+        values.view(_I32), values, out, first_block(out)
     )
     return counts
 
 
 def _piece_to_e5m2(values: Array, out: Array) -> tuple[int, int, int]:
-    scratch, words = value_scratch()
     counts: tuple[int, int, int] = _float8.narrow_e5m2(
-        values.view(_I32), values, out, words, scratch
+        values.view(_I32), values, out, first_block(out)
     )
     return counts

@@ -90,8 +90,9 @@ def moments(values: Array) -> Moments:
             lambda cut: whole(take_plain(source[cut])), source.size, item_bytes=kind.itemsize
         )
     else:
+        # Each item is written and read again as a float.
         parts = in_pieces(
-            lambda cut: _in_blocks(source[cut]), source.size, item_bytes=given.dtype.itemsize
+            lambda cut: _in_blocks(source[cut]), source.size, item_bytes=given.dtype.itemsize + 8
         )
     return sum(parts[1:], parts[0]) if parts else Moments()
 
@@ -119,7 +120,7 @@ def histogram(values: Array, low: float, high: float, bins: int) -> Array:
         return tables
 
     total = np.zeros(bins, np.int64)
-    for tables in in_pieces(piece, source.size, item_bytes=given.dtype.itemsize):
+    for tables in in_pieces(piece, source.size, item_bytes=given.dtype.itemsize + 4):
         total += tables[:, :bins].sum(axis=0)
     return total
 

@@ -3,6 +3,9 @@
 ``RUDA_THREADS`` or ``set_thread_count`` gives the number of threads; with 1 there is no pool. A
 number that was asked for bounds the threads of matrix products, too (``blas``). Threads wait for
 work asleep, never by spinning. Between two pieces a job can be stopped.
+
+The calling thread takes pieces as its helpers do, so that no work waits for a thread to wake up.
+Cuts depend on the array alone, never on the number of threads: sums are the same with any number.
 """
 
 from __future__ import annotations
@@ -10,8 +13,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import Generic, TypeVar
 
 from ruda._kernels.blas import bound_blas
 from ruda.errors import SettingError
@@ -20,16 +24,23 @@ from ruda.progress import SILENT, Monitor, Progress
 T = TypeVar("T")
 
 VARIABLE = "RUDA_THREADS"
-PIECE_BYTES = 4 << 20
-"""Bytes of one piece: work of several hundred microseconds."""
-FEWEST_SHARED = 4
-"""Pieces from which the pool is used: waking its threads costs as much as one or two of them."""
+PIECE_BYTES = 3 << 19
+"""Bytes of a piece, at least. Beginning one costs about 7 µs and waking a thread 20, and its work
+then takes 100; up to twice as many bytes nothing is gained, and they are one piece."""
+MOST_PIECES = 4
+"""Larger pieces are made rather than more, until they are the largest: after each a thread needs
+the interpreter's lock, for which it waits while another runs Python."""
+LARGEST_BYTES = 4 << 20
+"""Bytes of a piece, at most, however many that makes: work stops between two of them."""
+LONGEST_QUEUE = 100
+"""Calls for help that wait at most: who calls while all are busy for long does without."""
 MOST_BY_DEFAULT = 4
 """The kernels are bound by memory: more threads than this rarely help."""
 
 _lock = threading.Lock()
 _count: int | None = None
 _pool: ThreadPoolExecutor | None = None
+_helpers: _Helpers | None = None
 
 
 def parse_count(text: str, name: str) -> int:
@@ -72,19 +83,22 @@ def set_thread_count(count: int | None) -> None:
     Matrix products of NumPy's OpenBLAS use at most as many; with None, as many as OpenBLAS would.
     Raises SettingError below 1.
     """
-    global _count, _pool
+    global _count, _pool, _helpers
     if count is not None and count < 1:
         raise SettingError(f"threads={count}: expected 1 or more")
     with _lock:
         # Whoever still holds the old pool finishes on it; it ends with its last reference.
         _pool, _count = None, count
+        if _helpers is not None:
+            _helpers.end()
+            _helpers = None
         bound_blas(_forced_count() if count is None else count)
 
 
 def _forget_pool() -> None:
-    # A forked child has the pool object but none of its threads.
-    global _pool, _lock
-    _pool, _lock = None, threading.Lock()
+    # A forked child has these objects but none of their threads.
+    global _pool, _helpers, _lock
+    _pool, _helpers, _lock = None, None, threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -99,16 +113,30 @@ def _shared_pool(count: int) -> ThreadPoolExecutor:
         return _pool
 
 
+def _shared_helpers(count: int) -> _Helpers | None:
+    """Threads beside the calling one; None if it is alone."""
+    global _helpers
+    if count < 2:
+        return None
+    with _lock:
+        if _helpers is None:
+            try:
+                _helpers = _Helpers(count - 1)
+            except RuntimeError:  # the interpreter is on its way out and starts no threads
+                return None
+        return _helpers
+
+
 def aside(task: Callable[[], T]) -> Callable[[], T]:
     """Begin a task on the pool; what is returned waits for its result, or raises its error.
 
-    With one thread it is done at once. The task must not call this or ``in_pieces`` itself.
+    With one thread it is done at once. The task must not call this itself.
     """
     count = thread_count()
     if count > 1:
         try:
             return _shared_pool(count).submit(task).result
-        except RuntimeError:  # as below
+        except RuntimeError:  # the interpreter is on its way out and pools take nothing any more
             pass
     result = task()
     return lambda: result
@@ -116,7 +144,7 @@ def aside(task: Callable[[], T]) -> Callable[[], T]:
 
 def is_one_piece(length: int, item_bytes: int) -> bool:
     """Whether ``in_pieces`` would do it all in one call; a kernel may then be called at once."""
-    return 0 < length * item_bytes <= PIECE_BYTES
+    return 0 < length * item_bytes <= 2 * PIECE_BYTES
 
 
 def in_pieces(
@@ -124,44 +152,153 @@ def in_pieces(
 ) -> list[T]:
     """Results of ``task`` over consecutive slices that cover 0 … length, in order.
 
-    ``item_bytes`` is what one item reads and writes. A few pieces run in the calling thread,
-    more on the pool. The task must write only inside its own slice; when this returns or raises,
-    none runs any more. Raises Cancelled from the monitor, which is asked before each piece.
+    ``item_bytes`` is what one item reads and writes; it and the length alone decide the slices.
+    They run in the calling thread and in its helpers, whoever comes first; this may be called
+    inside a piece, too. The task must write only inside its own slice; when this returns or
+    raises, none runs any more. What is raised is the error of the first slice that has
+    one. Raises Cancelled from the monitor, which is asked before each piece, by the thread that
+    runs it; it hears how many items are done from the calling thread only.
     """
-    if 0 < length * item_bytes <= PIECE_BYTES:
+    if is_one_piece(length, item_bytes):
         monitor.check()
         return [task(slice(0, length))]
-    step = max(1, PIECE_BYTES // max(1, item_bytes))
-    cuts = [slice(at, min(at + step, length)) for at in range(0, length, step)]
-    count = thread_count()
-    if count > 1 and len(cuts) >= FEWEST_SHARED:
-        pool = _shared_pool(count)
-        try:
-            futures = [pool.submit(_unless_stopped, task, cut, monitor) for cut in cuts]
-        except RuntimeError:  # the interpreter is on its way out and pools take nothing any more
-            pass
-        else:
-            return list(_in_order(futures, cuts, monitor))
-    found = []
-    for cut in cuts:
-        monitor.check()
-        found.append(task(cut))
-        monitor.report(Progress(cut.stop, length, "values"))
-    return found
-
-
-def _unless_stopped(task: Callable[[slice], T], cut: slice, monitor: Monitor) -> T:
-    monitor.check()
-    return task(cut)
-
-
-def _in_order(futures: list[Future[T]], cuts: list[slice], monitor: Monitor) -> Iterator[T]:
+    cuts = _cuts(length, item_bytes)
+    helpers = _shared_helpers(thread_count())
+    if helpers is None:
+        return list(_one_by_one(task, cuts, monitor))
+    work = _Work(task, cuts, monitor)
     try:
-        for future, cut in zip(futures, cuts, strict=True):
-            yield future.result()
-            monitor.report(Progress(cut.stop, cuts[-1].stop, "values"))
+        helpers.call(work.help, len(cuts) - 1)
+        work.run()
     finally:
         # After an error the rest is not wanted, and what runs must not write behind our back.
-        for future in futures:
-            future.cancel()
-        wait(futures)
+        work.close()
+    return work.results()
+
+
+def _cuts(length: int, item_bytes: int) -> list[slice]:
+    size = max(PIECE_BYTES, min(-(-length * item_bytes // MOST_PIECES), LARGEST_BYTES))
+    step = max(1, size // max(1, item_bytes))
+    return [slice(at, min(at + step, length)) for at in range(0, length, step)]
+
+
+def _one_by_one(task: Callable[[slice], T], cuts: list[slice], monitor: Monitor) -> Iterator[T]:
+    for cut in cuts:
+        monitor.check()
+        yield task(cut)
+        monitor.report(Progress(cut.stop, cuts[-1].stop, "values"))
+
+
+class _Helpers:
+    """Threads that wait, asleep, for work of others to take pieces of.
+
+    Those of ThreadPoolExecutor would do, but calling them takes 40 µs in the midst of other work.
+    """
+
+    def __init__(self, count: int) -> None:
+        """Start so many; they end when they are told to, or with the process."""
+        self._count = count
+        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        for number in range(count):
+            name = f"ruda-kernels-helper_{number}"
+            threading.Thread(target=self._answer, name=name, daemon=True).start()
+
+    def call(self, help_with: Callable[[], None], most: int) -> None:
+        """Have threads call this as they wake up or become free, at most so many."""
+        if self._calls.qsize() < LONGEST_QUEUE:
+            for _ in range(min(self._count, most)):
+                self._calls.put(help_with)
+
+    def end(self) -> None:
+        """Have the threads end after what they do now."""
+        for _ in range(self._count):
+            self._calls.put(None)
+
+    def _answer(self) -> None:
+        while (help_with := self._calls.get()) is not None:
+            help_with()
+            del help_with  # what it belongs to must not stay until the next call
+
+
+class _Work(Generic[T]):
+    """Pieces that the calling thread and its helpers take in turn, and what came of them."""
+
+    def __init__(self, task: Callable[[slice], T], cuts: list[slice], monitor: Monitor) -> None:
+        self._task, self._cuts, self._monitor = task, cuts, monitor
+        self._lock = threading.Lock()
+        # Under the lock: the piece that is next and the end of all, helpers at work, items done.
+        self._next, self._end = 0, len(cuts)
+        self._helping = 0
+        self._last_leaves: threading.Lock | None = None  # released then
+        self._done = 0
+        self._reported = 0
+        self._found: dict[int, T] = {}
+        self._errors: dict[int, BaseException] = {}
+
+    def run(self) -> None:
+        """Work of the calling thread: until no piece is left or one has failed."""
+        while self._do_next():
+            self._report()
+
+    def help(self) -> None:
+        """The same in another thread, which may come too late for any piece."""
+        with self._lock:
+            if self._next == self._end:
+                return
+            self._helping += 1
+        while self._do_next():
+            pass
+        with self._lock:
+            self._helping -= 1
+            if self._last_leaves is not None and not self._helping:
+                self._last_leaves.release()
+
+    def close(self) -> None:
+        """Give out no piece any more, and wait for those that run."""
+        leave = threading.Lock()
+        with self._lock:
+            self._next = self._end
+            if self._helping:
+                leave.acquire()
+                self._last_leaves = leave
+        leave.acquire()
+        del self._task  # a helper that has not even woken must not keep arrays alive
+
+    def results(self) -> list[T]:
+        """Of all pieces in order; raises the error of the first that has one."""
+        self._report()
+        found, self._found = self._found, {}
+        errors, self._errors = self._errors, {}
+        try:
+            if errors:
+                raise errors[min(errors)]
+        finally:
+            del errors  # they have this frame
+        return [found[at] for at in range(self._end)]
+
+    def _do_next(self) -> bool:
+        """Whether there was a piece, and it went well."""
+        with self._lock:
+            at = self._next
+            if at == self._end:
+                return False
+            self._next = at + 1
+        cut = self._cuts[at]
+        try:
+            self._monitor.check()
+            found = self._task(cut)
+        except BaseException as error:  # noqa: BLE001 - results() raises it
+            with self._lock:
+                self._errors[at] = error
+                self._next = self._end
+            return False
+        with self._lock:
+            self._found[at] = found
+            self._done += cut.stop - cut.start
+        return True
+
+    def _report(self) -> None:
+        done = self._done
+        if done > self._reported:
+            self._reported = done
+            self._monitor.report(Progress(done, self._cuts[-1].stop, "values"))

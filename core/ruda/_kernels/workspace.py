@@ -26,8 +26,6 @@ class _Workspace(threading.local):
     def __init__(self) -> None:
         self.lines = np.empty(LINES, np.float32)
         self.line_keys = self.lines.view(np.int32)
-        self.values = self.lines[0]
-        self.words = self.values.view(np.uint32)
         self.block: Array | None = None
         self.places: Array | None = None
         self.distances = np.empty(DISTANCES, np.float64)
@@ -40,11 +38,6 @@ _workspace = _Workspace()
 def line_scratch() -> tuple[Array, Array]:
     """Scratch of this thread: float32 (5, 1024), and the same memory as int32."""
     return _workspace.lines, _workspace.line_keys
-
-
-def value_scratch() -> tuple[Array, Array]:
-    """Scratch of this thread: float32 (1024), and the same memory as uint32."""
-    return _workspace.values, _workspace.words
 
 
 def block_scratch() -> Array:
