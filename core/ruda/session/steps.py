@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ruda.session.flags import flat_filter
 from ruda.session.language import later, tr
 from ruda.session.wording import counted, listed
@@ -71,8 +73,16 @@ def _criteria(chosen: PathFilter) -> list[str]:
 
 def steps_text(recipe: Recipe) -> str:
     """``recipe has 2 steps``; ``no recipe`` for none."""
-    count = len(step_lines(recipe))
+    count = _step_count(recipe)
     return tr("recipe has {count}", count=counted(count, "step")) if count else tr("no recipe")
+
+
+def _step_count(recipe: Recipe) -> int:
+    """How many ``step_lines`` there are: of a million decisions no line is made to count them."""
+    actions = [decision.action for decision in recipe.decide]
+    plain = [actions.count(action) for action in _PLAIN]
+    few = step_lines(replace(recipe, decide=()))
+    return len(few) + sum(map(bool, plain)) + len(actions) - sum(plain)
 
 
 def _rule_line(pattern: str, replacement: str) -> str:

@@ -150,6 +150,9 @@ class DTypePolicy:
         return f"{self.pattern}={clamp}{self.to}"
 
 
+_CHOICES = (Action.KEEP, Action.CAST, Action.CLAMP)
+"""Decisions about the element type of a tensor."""
+
 Adaptation = str | ModuleAdapter
 """An adapter by its name, or one of your own (which a recipe file cannot hold)."""
 
@@ -200,7 +203,7 @@ class Recipe:
         return {
             d.key: Choice(d.to, d.action is Action.CLAMP)
             for d in self.decide
-            if d.action in (Action.KEEP, Action.CAST, Action.CLAMP)
+            if d.action in _CHOICES
         }
 
     @property
@@ -225,7 +228,9 @@ class Recipe:
     @property
     def casts(self) -> bool:
         """True if any element type may change."""
-        return self.cast is not None or bool(self.choices) or bool(self.policy)
+        if self.cast is not None or self.policy:
+            return True
+        return any(decision.action in _CHOICES for decision in self.decide)
 
     def guard(self, keys: Iterable[str]) -> None:
         """Raise RecipeError for a pattern of the filter or policy that takes too long on these."""

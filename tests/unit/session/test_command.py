@@ -306,3 +306,4 @@ STEPS = [
 @pytest.mark.parametrize(("recipe", "lines"), STEPS)
 def test_every_step_of_a_recipe_is_a_line(recipe, lines):
     assert list(step_lines(recipe)) == lines
+    assert steps_text(recipe).split()[2:3] == [str(len(lines))]
