@@ -161,24 +161,25 @@ class TensorSnapshot:
         """The row-major little-endian bytes in pieces of at most ``size``; none for empty tensors.
 
         A piece is valid until the next is asked for: sources that stream reuse one buffer, so
-        that a tensor larger than memory can be hashed or copied. Raises as ``read``, ShapeError
-        where a source gives more or fewer bytes than the snapshot says.
+        that a tensor larger than memory can be hashed or copied. Whoever takes them counts them: a
+        source may give more or fewer than ``nbytes``.
         """
-        streams = hasattr(self.source, "stream")
-        given = 0
-        for piece in stream_of(self.source, size) if streams else _pieces(self._typed(), size):
-            given += len(piece)
-            if given > self.nbytes:
-                break
-            yield piece
-        if given != self.nbytes:
-            raise ShapeError(f"{self.key!r}: its source gave {given} bytes, expected {self.nbytes}")
+        if hasattr(self.source, "stream"):
+            yield from stream_of(self.source, size)
+        else:
+            yield from _pieces(self._typed(), size)
 
     def sha256(self) -> str:
-        """Hex digest of the row-major little-endian bytes."""
-        digest = hashlib.sha256()
+        """Hex digest of the row-major little-endian bytes.
+
+        Raises as ``read``, ShapeError for a source that gives more or fewer of them.
+        """
+        digest, given = hashlib.sha256(), 0
         for chunk in self.chunks():
             digest.update(chunk)
+            given += len(chunk)
+        if given != self.nbytes:
+            raise ShapeError(f"{self.key!r}: its source gave {given} bytes, expected {self.nbytes}")
         return digest.hexdigest()
 
     def renamed(self, key: str, *, step: str = "rename") -> TensorSnapshot:
