@@ -141,6 +141,45 @@ def test_the_headline_says_whether_values_were_looked_at() -> None:
     )
 
 
+HALVED = {**LEFT, "head.w": np.array([1, 1], np.float16)}
+NEAR = {**LEFT, "head.w": f32(1, 1.25)}
+HEADLINES = [
+    pytest.param(
+        HALVED,
+        CompareOptions(any_dtype=True),
+        "have the same keys and shapes, 1 another type",
+        id="other types",
+    ),
+    pytest.param(
+        HALVED,
+        CompareOptions(any_dtype=True, values=True),
+        "are the same, value by value",
+        id="other types, same values",
+    ),
+    pytest.param(
+        NEAR,
+        CompareOptions(values=True, absolute=0.5),
+        "are the same within the tolerance",
+        id="tolerated",
+    ),
+    pytest.param(
+        LEFT,
+        CompareOptions(values=True, absolute=0.5),
+        "are the same, value by value",
+        id="the very same",
+    ),
+]
+
+
+@pytest.mark.parametrize(("right", "options", "said"), HEADLINES)
+def test_the_headline_claims_no_more_than_holds(
+    right: Mapping[str, object], options: CompareOptions, said: str
+) -> None:
+    report = compare_documents(document(LEFT), document(right, 2), options)
+    assert report.is_same
+    assert compare_page(CompareTable(report)).headline == f"All of 4 tensors {said}"
+
+
 @pytest.mark.parametrize(
     ("options", "changed"),
     [

@@ -129,6 +129,16 @@ class CompareTable:
         return sum(each.changed for each in found), sum(each.numel for each in found)
 
     @cached_property
+    def retyped(self) -> int:
+        """Tensors that are on both sides with different element types."""
+        return sum(
+            row.left is not None
+            and row.right is not None
+            and row.left.dtype_label != row.right.dtype_label
+            for row in self.report.rows
+        )
+
+    @cached_property
     def statuses(self) -> Vector:
         """Position of every row's status among the statuses."""
         return np.array([_CODES[row.likeness] for row in self.report.rows], dtype=np.int64)
@@ -281,7 +291,7 @@ def compare_page(
     return ComparePage(
         left=report.left_name,
         right=report.right_name,
-        headline=_headline(report),
+        headline=_headline(table),
         summary=_summary(table),
         values=report.values,
         is_same=report.is_same,
@@ -336,11 +346,21 @@ def _order(table: CompareTable, positions: Vector, sort: CompareSort, descending
     return np.argsort(-values if descending else values, kind="stable")
 
 
-def _headline(report: CompareReport) -> str:
+def _headline(table: CompareTable) -> str:
+    """What holds of all of them, and no more: values and types may differ as far as is allowed."""
+    report = table.report
     same, total = report.counts[Likeness.SAME], counted(len(report.rows), "tensor")
+    if report.is_same and report.values:
+        if table.changed_values[0]:
+            return tr("All of {total} are the same within the tolerance", total=total)
+        return tr("All of {total} are the same, value by value", total=total)
     if report.is_same:
-        if report.values:
-            return tr("All of {total} are the same, value by value", total=total)
+        if table.retyped:
+            return tr(
+                "All of {total} have the same keys and shapes, {retyped} another type",
+                total=total,
+                retyped=count_text(table.retyped),
+            )
         return tr("All of {total} have the same keys, types and shapes", total=total)
     return tr("{same} of {total} are the same", same=count_text(same), total=total)
 
