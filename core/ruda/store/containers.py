@@ -126,7 +126,7 @@ def _notes(certain: Counter[str], open_cases: Counter[str], unknown: int) -> tup
     notes: list[str] = []
     if certain:
         found = ", ".join(f"{count} {kind}" for kind, count in sorted(certain.items()))
-        notes.append(f"no target: kinds of module inferred from names and shapes: {found}")
+        notes.append(f"kinds of module inferred from names and shapes: {found}")
     for case, count in sorted(open_cases.items()):
         kinds = " or ".join(case[len(EITHER) :].split("|"))
         notes.append(

@@ -189,6 +189,7 @@ def _labelled(
     notes: tuple[str, ...] = ()
     if target is not None:
         known, notes = _containers_of(target, recipe)
+    found = any(snapshot.key in known for snapshot in renamed)
     rest = {snapshot.key: snapshot for snapshot in renamed if snapshot.key not in known}
     named = _named(recipe, rest)
     known |= named
@@ -196,12 +197,24 @@ def _labelled(
     if rest:
         inferred = infer_containers(rest)
         known |= inferred.containers
-        notes = (*notes, *inferred.notes)
+        notes = (*notes, *_why_inferred(inferred.notes, target, found=found))
     labelled = [
         relabelled(snapshot, snapshot.key, known.get(snapshot.key, snapshot.containers))
         for snapshot in renamed
     ]
     return labelled, notes
+
+
+def _why_inferred(notes: tuple[str, ...], target: Target | None, *, found: bool) -> tuple[str, ...]:
+    """The notes of an inference, the first with why a target did not spare it.
+
+    Without a target nothing is said: whoever converts may have one, and not have passed it.
+    """
+    if target is None or not notes:
+        return notes
+    if found:
+        return (f"the target does not have every key: {notes[0]}", *notes[1:])
+    return (f"the target has none of these keys: {notes[0]}", *notes[1:])
 
 
 def _named(recipe: Recipe, snapshots: Mapping[str, TensorSnapshot]) -> dict[str, tuple[str, ...]]:

@@ -225,3 +225,9 @@ def test_sides_mirror(one, other):
                 again.max_ulp,
                 again.cosine,
             )
+
+
+def test_a_comparison_asks_no_target_and_claims_nothing_about_one() -> None:
+    layer = index(**{"fc.weight": np.zeros((2, 3)), "fc.bias": np.zeros(2)})
+    report = compare(layer, layer, recipe_left=Recipe(adapt=("pytorch-to-ruda",)))
+    assert report.notes == ("left: kinds of module inferred from names and shapes: 1 Linear",)

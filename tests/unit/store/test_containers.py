@@ -76,7 +76,7 @@ def test_notes_state_what_was_concluded_and_what_is_open() -> None:
         snapshots({"a.weight": (2, 3), "a.bias": (2,), "b.weight": (2, 3), "c.scale": (1,)})
     )
     assert found.notes == (
-        "no target: kinds of module inferred from names and shapes: 1 Linear",
+        "kinds of module inferred from names and shapes: 1 Linear",
         "1 module could be Embedding or Linear: only what is the same for both was done; "
         "name a target model to decide",
         "1 float tensor belongs to no known kind of module: not adapted",

@@ -59,9 +59,22 @@ def test_kinds_are_inferred_and_noted() -> None:
     ]
     assert (view["fc.weight"].shape, view["fc.weight"].trail) == ((3, 2), ("transpose 1,0",))
     np.testing.assert_array_equal(view["fc.weight"].read(), [[0, 3], [1, 4], [2, 5]])
-    assert view.notes == (
-        "no target: kinds of module inferred from names and shapes: 1 BatchNorm, 1 Linear",
+    assert view.notes == ("kinds of module inferred from names and shapes: 1 BatchNorm, 1 Linear",)
+
+
+def test_a_target_without_the_keys_is_not_said_to_be_missing() -> None:
+    said = "kinds of module inferred from names and shapes: 1 Linear"
+    source = index({"fc.weight": (2, 3), "fc.bias": (2,)})
+    owners = ("Struct:Net", "Struct:Linear")
+    other, weight = (
+        nn.ModuleSpec((nn.ParamSpec(key, (3, 2), DType.F32, owners),))
+        for key in ("other.weight", "fc.weight")
     )
+    view = convert(source, recipe=TORCH, target=other)
+    assert view.notes == (f"the target has none of these keys: {said}",)
+    source = index({"fc.weight": (2, 3), "head.weight": (2, 3), "head.bias": (2,)})
+    view = convert(source, recipe=TORCH, target=weight)
+    assert view.notes == (f"the target does not have every key: {said}",)
 
 
 def test_half_leaves_batch_norm() -> None:

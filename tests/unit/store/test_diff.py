@@ -290,7 +290,7 @@ def test_file_as_target_infers_kinds_and_says_so() -> None:
     report = diff(native, target, recipe=Recipe(adapt=("ruda-to-pytorch",)))
     assert set(statuses(report).values()) == {A}
     assert report.notes == (
-        "target pytorch: no target: kinds of module inferred from names and shapes: 1 Linear",
+        "target pytorch: kinds of module inferred from names and shapes: 1 Linear",
     )
 
 
