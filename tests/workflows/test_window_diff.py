@@ -160,6 +160,55 @@ def test_a_missing_row_says_what_the_model_expects(
     assert panel._missing_note.text().startswith("Nothing in the source")
 
 
+@pytest.mark.parametrize("before", ["", "resnet20"])
+def test_a_missing_row_leaves_the_inspector_with_its_target(
+    window: MainWindow,
+    weights: WeightsWorkspace,
+    settled: Settled,
+    make_file: MakeFile,
+    before: str,
+) -> None:
+    window.open_paths([make_file({"some.bias": (10,)})])
+    settled()
+    if before:
+        weights.choose_target(before)
+        settled()
+    weights.choose_target("digits")
+    settled()
+    weights.reveal("conv1.bias")
+    settled()
+    panel = weights.inspector()
+    assert panel.missing_key == "conv1.bias"
+    window.book.run("edit.undo")
+    assert panel.missing_key == "", "at once, before the other target is compared"
+    settled()
+    current = weights.diff.model.line(weights.diff.table.currentIndex().row())
+    assert panel.missing_key == ""
+    assert current is None or panel.shown_key == current.source_key
+    window.book.run("edit.redo")
+    settled()
+    weights.reveal("conv1.bias")
+    settled()
+    weights.show_view("tensors")
+    weights.tensors.reveal("some.bias")
+    window.book.run("edit.undo")
+    settled()
+    assert panel.shown_key == "some.bias", "what another view chose stays"
+
+
+def test_a_row_that_is_hidden_leaves_the_inspector(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    target = TargetChoice.of("digits")
+    operations.open_document(window.context, make_file({"some.bias": (10,)}), target=target)
+    settled()
+    weights.reveal("conv1.bias")
+    panel = weights.inspector()
+    assert panel.missing_key == "conv1.bias"
+    weights.diff.chips[Status.MISSING].click()
+    assert (panel.missing_key, panel.shown_key) == ("", "")
+
+
 def test_the_inspector_says_why_a_row_does_not_load(
     window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
 ) -> None:

@@ -315,6 +315,11 @@ class InspectorPanel(QWidget):
         return self._pairs[self._place][0].key if self._pairs else ""
 
     @property
+    def missing_key(self) -> str:
+        """Key that a model expects and the file does not have, where that is shown; else empty."""
+        return self._missing_key.text() if self._pages.currentIndex() == 2 else ""
+
+    @property
     def inspection(self) -> Inspection | None:
         """What the scan of the shown tensor found; None until it is done."""
         if not self._pairs:

@@ -153,6 +153,7 @@ class LoadDiffPanel(QWidget):
         if report is None or rows is None:
             self._question.drop()
             self.model.show_page(None)
+            self.selected.emit(())
             self.overview.show_ranks(RANKS[:0], "")
             self.coverage.hide()
             self.table.empty_text = laid.problem
@@ -295,6 +296,8 @@ class LoadDiffPanel(QWidget):
             row = self.model.row_of_key(kept.target_key or kept.source_key or "")
         if row >= 0 or kept is None:
             self.table.select_row(max(0, row))
+        if not self.table.currentIndex().isValid():
+            self.selected.emit(())  # the row that was chosen is gone, and a reset tells nobody
 
     def _tabled(self) -> None:
         self.rules.refresh()

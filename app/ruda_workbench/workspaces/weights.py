@@ -431,6 +431,8 @@ class WeightsWorkspace(Workspace):
         self._inspector.show_pairs(pairs, count)
 
     def _rows_selected(self, rows: Sequence[DiffRow]) -> None:
+        if not rows and self.views.value != "diff":
+            return  # what another view chose stays
         pairs: list[Pair] = []
         for row in rows[:STEPPED]:
             if row.adapted is not None:
@@ -449,6 +451,9 @@ class WeightsWorkspace(Workspace):
     def _select_again(self) -> None:
         if self.views.value == "diff":
             line = self.diff.model.line(self.diff.table.currentIndex().row())
+            document, laid = self.watch.document, self.watch.laid
+            if document is None or laid is None or laid.document.target != document.target:
+                line = None  # a row of another target; the new laying selects its own
             self._rows_selected(() if line is None else line.rows)
         elif self.views.value == "tensors":
             row = self.tensors.model.row(self.tensors.table.currentIndex().row())
