@@ -174,3 +174,27 @@ def test_what_becomes_of_batch_norm_is_said_and_changed_with_one_click(
 
 def test_where_no_batch_norm_is_nothing_is_said_of_it(wide: WeightsWorkspace) -> None:
     assert wide.convert.norm.text == ""
+
+
+def test_the_switch_for_all_does_not_promise_what_is_kept(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled
+) -> None:
+    operations.open_sample(window.context)
+    settled()
+    make_green(window)
+    weights.show_view("convert")
+    convert = weights.convert
+    convert.choose("f16")
+    convert.every.click()
+    settled()
+    assert convert.kept_kinds() == ("BatchNorm",)
+    found = types(weights)
+    kept = [key for key, to in found.items() if to == "f32"]
+    assert kept, "BatchNorm stays f32"
+    assert all("norm" in key for key in kept)
+    assert convert.every.text() == "All but what is kept"
+    assert "not what stands under Keep" in convert.every.toolTip()
+    convert.keep.clear()
+    convert.keep.editingFinished.emit()
+    settled()
+    assert "f32" not in types(weights).values(), "nothing is kept, so it is all"

@@ -125,8 +125,12 @@ class ConvertPanel(QWidget):
         self.types = Segments([(v, tr(text)) for v, text in edits.CASTS], "convert.type")
         self.types.chosen.connect(self._changed)
         row.addWidget(self.types)
-        self.every = Switch(tr("Every float tensor"), "convert.every")
-        self.every.setToolTip(tr("Off: only kinds of module that stand half precision are cast"))
+        self.every = Switch(tr("All but what is kept"), "convert.every")
+        on = tr(
+            "On: every float tensor is cast, but not what stands under Keep or is kept by a line"
+        )
+        off = tr("Off: only kinds of module that stand half precision are cast")
+        self.every.setToolTip(f"{on}\n{off}")
         self.every.clicked.connect(self._changed)
         row.addWidget(self.every)
         row.addWidget(label(tr("Keep"), role="dim"))
