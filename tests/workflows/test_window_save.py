@@ -156,7 +156,11 @@ def test_overwriting_is_asked_for(
     sheet._path_changed()
     assert not sheet.save_button.isEnabled()
     assert "is there already" in sheet.banner.text
+    assert "• The file is there already. Allow replacing it" in sheet._notes.text()
+    assert "overwrite" not in sheet._notes.text(), "the sheet has a switch for it"
     sheet.replace.click()
+    settled()
+    assert "is there already" not in sheet._notes.text()
     assert sheet.save_button.isEnabled()
     before = path.read_bytes()
     qtbot.mouseClick(sheet.save_button, Qt.MouseButton.LeftButton)

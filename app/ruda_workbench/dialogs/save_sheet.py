@@ -59,6 +59,7 @@ UNMARKED = later(
     "The metadata has no entry format=pt, without which transformers refuses the file. "
     "“Mark as PyTorch” adds it, here or under Metadata."
 )
+THERE = later("The file is there already. Allow replacing it, or take another name.")
 PARTS = ("file", "metadata", "shared", "notes")
 WIDTH = 800
 BODY_HEIGHT = 210
@@ -367,9 +368,9 @@ class SaveSheet(QDialog):
         if page is not None:
             self._show_page(page)
             if exists and not self.replace.isChecked():
-                problem = tr("The file is there already. Allow replacing it, or take another name.")
+                problem = tr(THERE)
             elif page.blockers:
-                problem = page.blockers[0]
+                problem = _blockers(page)[0]
         warnings = () if page is None else _warnings(page)
         text = without_options(say(problem)) or next(iter(warnings), "")
         button = tr("Mark as PyTorch") if text == tr(UNMARKED) else ""
@@ -383,7 +384,7 @@ class SaveSheet(QDialog):
         self._facts.show_facts(_facts(page))
         self.metadata.show_lines(page.metadata)
         self.shared.show_groups(page.shared)
-        notes = (*map(without_options, page.blockers), *_warnings(page), *page.notes)
+        notes = (*_blockers(page), *_warnings(page), *page.notes)
         self._notes.setText("\n".join(f"• {note}" for note in notes))
         titles = (
             tr("File"),
@@ -414,6 +415,13 @@ class SaveSheet(QDialog):
         self._context.storage.change(verify_saved=self.verify.isChecked())
         save_operations.save(self._context, self._document, self._view, options)
         self.accept()
+
+
+def _blockers(page: SavePlanPage) -> tuple[str, ...]:
+    """What forbids a save, with the switch of the sheet for the argument of a script."""
+    return tuple(
+        tr(THERE) if "overwrite=True" in text else without_options(text) for text in page.blockers
+    )
 
 
 def _warnings(page: SavePlanPage) -> tuple[str, ...]:
