@@ -116,9 +116,17 @@ def offer_steps(context: Context, document: Document, covered: ModelCoverage) ->
         return
 
     def take() -> None:
-        now = context.session.active
-        if now is not None and (now.id, now.recipe) == (document.id, document.recipe):
-            _take_steps(context, document.id, covered.name, covered.steps, recipe)
+        now = _open_document(context, document.id)
+        why = ""
+        if now is None:
+            why = tr("{name} was closed. Open it and choose the target anew.", name=document.name)
+        elif now.recipe != document.recipe:
+            why = tr("Its recipe has been edited since. Choose the target anew.")
+        if now is None or why:
+            context.notify("info", tr("The steps were not taken"), why)
+            return
+        context.session.activate(now.id)
+        _take_steps(context, now.id, covered.name, covered.steps, recipe)
 
     title = tr("{name} finds more with steps in the recipe", name=covered.name)
     context.notify("info", title, covered.help, (tr("Take these steps"), take))
@@ -131,11 +139,39 @@ def _take_steps(
     made = context.session.edit(document_id, title, recipe)
 
     def take_back() -> None:
-        if context.session.active is made:
-            context.session.undo(made.id)
+        why = _why_not_back(context, made, title)
+        if why:
+            context.notify("info", tr("The steps were not undone"), why)
+            return
+        context.session.activate(made.id)
+        context.session.undo(made.id)
 
     text = tr("Added to the recipe so that {name} finds its tensors.", name=name)
     context.notify("info", title, text, (tr("Undo"), take_back))
+
+
+def _why_not_back(context: Context, made: Document, title: str) -> str:
+    """Why the edit that made a document is not the one that undo takes back; nothing if it is."""
+    if _open_document(context, made.id) is None:
+        return tr("{name} was closed.", name=made.name)
+    history = context.session.history(made.id)
+    # By the recipe: a file that was opened anew has other documents in its history.
+    places = [
+        place
+        for place, step in enumerate(history.steps)
+        if step.title == title and step.document.recipe is made.recipe
+    ]
+    if not places or places[0] > history.position:
+        return tr("They are undone already.")
+    if places[0] < history.position:
+        last = history.undo_title or ""
+        return tr("Other edits came after them, the last is “{title}”. Undo them first.", title=last)
+    return ""
+
+
+def _open_document(context: Context, document_id: int) -> Document | None:
+    """A document as it stands; None once it is closed."""
+    return next((each for each in context.session.documents if each.id == document_id), None)
 
 
 def take_suggestions(context: Context, document: Document, lines: Sequence[SuggestLine]) -> None:
@@ -192,7 +228,7 @@ def _edit(
 
     def done(made: Edit) -> None:
         title, recipe = made
-        now = next((each for each in context.session.documents if each.id == document.id), None)
+        now = _open_document(context, document.id)
         if now is not None and now.recipe is document.recipe:
             context.session.edit(document.id, title, recipe)
 

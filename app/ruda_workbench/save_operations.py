@@ -90,15 +90,32 @@ def copy_save_command(context: Context, document: Document, options: SaveOptions
 
 
 def diff_with_source(context: Context, document: Document, path: Path) -> None:
-    """Open a file that was saved, and lay it beside the one that it came from, value by value."""
+    """Open a file that was saved, and lay it beside the one that it came from, value by value.
+
+    A source that was closed meanwhile is opened again, with the recipe that was carried out.
+    """
     through = SideView.FILE if document.recipe.is_identity else SideView.UNCAST
     options = CompareOptions(any_dtype=True, left=CompareSide(through))
 
-    def done(saved: Document) -> None:
-        if document.id in _open_ids(context):
-            context.compare_wanted.emit(document.id, saved.id, options)
+    def opened(source: Document) -> None:
+        def done(saved: Document) -> None:
+            if source.id in _open_ids(context):
+                context.compare_wanted.emit(source.id, saved.id, options)
 
-    operations.open_document(context, path, show="compare", done=done)
+        operations.open_document(context, path, show="compare", done=done)
+
+    if document.id in _open_ids(context):
+        opened(document)
+    else:
+        operations.open_document(
+            context,
+            document.path,
+            recipe=document.recipe,
+            target=document.target,
+            top_level_key=document.top_level_key,
+            show="compare",
+            done=opened,
+        )
 
 
 def save(

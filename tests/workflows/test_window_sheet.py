@@ -209,11 +209,13 @@ def test_the_sheets_command_writes_the_same_bytes(
     assert out.read_bytes() == by_window
 
 
+@pytest.mark.parametrize("closed", [False, True], ids=["open", "both closed"])
 def test_the_saved_file_is_laid_beside_its_source(
     window: MainWindow,
     weights: WeightsWorkspace,
     settled: Settled,
     source: Path,
+    closed: bool,
 ) -> None:
     window.open_paths([source])
     settled()
@@ -228,6 +230,10 @@ def test_the_saved_file_is_laid_beside_its_source(
     sheet._save()
     settled()
     buttons = dict(window.notices.notices[-1].buttons)
+    if closed:
+        for each in window.context.session.documents:
+            window.context.session.close(each.id)
+        settled()
     buttons["Diff with source"]()
     settled()
     compare = window.workspace("compare")

@@ -13,6 +13,7 @@ from ruda.models import get
 from ruda.nn import ModuleSpec
 from ruda.session import TargetChoice
 from ruda.store import Recipe, write_arch, write_recipe
+from ruda_workbench import operations
 from ruda_workbench.__main__ import main, opening, parser
 from ruda_workbench.main_window import MainWindow
 from ruda_workbench.workspaces.weights import WeightsWorkspace
@@ -90,6 +91,64 @@ def test_choosing_a_model_shows_what_was_said_of_it(
     weights.choose_target("digits")
     settled()
     assert counts(weights) == {"applied": 16}, "the target was there already"
+
+
+def test_undo_of_a_notice_says_why_it_does_nothing(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    window.open_paths([make_file({f"module.{key}": shape for key, shape in DIGITS.items()})])
+    settled()
+    weights.show_view("diff")
+    settled()
+    weights.choose_target("digits")
+    settled()
+    undo = dict(window.notices.notices[-1].buttons)["Undo"]
+    context, made = window.context, weights.watch.document
+    assert made is not None
+    context.session.edit(made.id, "Leave out", made.recipe.with_skip("fc2.bias"))
+    undo()
+    told = window.notices.notices[-1]
+    assert told.title == "The steps were not undone"
+    assert told.text == "Other edits came after them, the last is “Leave out”. Undo them first."
+    context.session.undo(made.id)
+    window.open_paths([make_file({"other": (2,)}, "other.safetensors")])
+    settled()
+    undo()
+    assert context.session.active is not None
+    assert context.session.active.id == made.id, "what is undone is shown"
+    assert context.session.active.recipe.is_identity
+    undo()
+    assert window.notices.notices[-1].text == "They are undone already."
+    operations.close_document(context, made.id)
+    undo()
+    assert window.notices.notices[-1].text == "made.safetensors was closed."
+    settled()
+
+
+def test_offered_steps_say_why_they_are_not_taken(
+    window: MainWindow, weights: WeightsWorkspace, settled: Settled, make_file: MakeFile
+) -> None:
+    shapes = {f"module.{key}": shape for key, shape in DIGITS.items() if key != "fc2.bias"}
+    window.open_paths([make_file(shapes)])
+    settled()
+    weights.show_view("diff")
+    settled()
+    weights.choose_target("digits")
+    settled()
+    take = dict(window.notices.notices[-1].buttons)["Take these steps"]
+    document = weights.watch.document
+    assert document is not None
+    edited = document.recipe.with_skip("module.fc1.bias")
+    window.context.session.edit(document.id, "Leave out", edited)
+    take()
+    told = window.notices.notices[-1]
+    assert told.title == "The steps were not taken"
+    assert told.text == "Its recipe has been edited since. Choose the target anew."
+    operations.close_document(window.context, document.id)
+    take()
+    closed = "made.safetensors was closed. Open it and choose the target anew."
+    assert window.notices.notices[-1].text == closed
+    settled()
 
 
 def test_steps_for_a_part_of_a_model_are_offered_and_not_taken(
