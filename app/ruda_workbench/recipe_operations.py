@@ -165,7 +165,9 @@ def _why_not_back(context: Context, made: Document, title: str) -> str:
         return tr("They are undone already.")
     if places[0] < history.position:
         last = history.undo_title or ""
-        return tr("Other edits came after them, the last is “{title}”. Undo them first.", title=last)
+        return tr(
+            "Other edits came after them, the last is “{title}”. Undo them first.", title=last
+        )
     return ""
 
 
