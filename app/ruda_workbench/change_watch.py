@@ -123,6 +123,9 @@ class ChangeWatch(QObject):
             self.look()
 
     def _turned(self, changes: Changes) -> None:
+        if changes & Changes.DOCUMENTS:  # nothing of a closed one is kept
+            stale = self._stale.items()
+            self._stale = {id_: found for id_, found in stale if self._is_open(found[0])}
         if changes & Changes.ACTIVE:
             self.look()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pytestqt.qtbot import QtBot
 
 from ruda.session import TargetChoice
 from ruda_workbench import operations
@@ -63,6 +64,25 @@ def look_at_everything(
     }
     assert None not in known.values()
     return {name: weakref.ref(value) for name, value in known.items()}
+
+
+def test_a_file_that_changed_meanwhile_is_let_go_with_its_document(
+    window: MainWindow, settled: Settled, make_file: MakeFile, qtbot: QtBot
+) -> None:
+    path = make_file(LAYERS)
+    window.open_paths([path])
+    settled()
+    document = window.context.session.active
+    assert document is not None
+    index = weakref.ref(document.index)
+    del document
+    path.unlink()
+    window.context.came_to_front.emit()
+    qtbot.waitUntil(lambda: bool(window.notices.notices))
+    operations.close_active(window.context)
+    settled()
+    qtbot.waitUntil(lambda: not window.context.aside.is_busy)
+    assert index() is None
 
 
 @pytest.mark.parametrize("others", [False, True], ids=["the last one", "one of two"])
