@@ -28,7 +28,7 @@ class Tolerance:
     relative: float = 0.005
     absolute: float = 1e-5
     minimal: bool = False
-    """Use 64 times the smallest normal number of the dtype as absolute tolerance."""
+    """Use 64 × the smallest normal number as absolute tolerance of floats above 8 bits."""
     half: tuple[float, float] | None = None
     single: tuple[float, float] | None = None
     double: tuple[float, float] | None = None
@@ -38,12 +38,15 @@ class Tolerance:
         for relative, absolute in (pair for pair in pairs if pair is not None):
             if not 0.0 <= relative <= 1.0:
                 raise SettingError(f"a relative tolerance is 0 to 1, got {relative}")
-            if not absolute >= 0.0:
-                raise SettingError(f"an absolute tolerance is not negative, got {absolute}")
+            if not 0.0 <= absolute < np.inf:
+                raise SettingError(f"an absolute tolerance is finite and from 0, got {absolute}")
 
     @classmethod
     def strict(cls) -> Tolerance:
-        """No relative tolerance; absolute 64 × the smallest normal number of the dtype."""
+        """No relative tolerance; absolute 64 × the smallest normal number of the dtype.
+
+        Floats of 8 bits and integers have to be equal: of those 64 × is 1, or more.
+        """
         return cls(0.0, 0.0, minimal=True)
 
     @classmethod
@@ -78,7 +81,7 @@ class Tolerance:
         special = {16: self.half, 32: self.single, 64: self.double}.get(dtype.bits)
         if dtype.is_float and special is not None:
             return special
-        if self.minimal and dtype.is_float:
+        if self.minimal and dtype.is_float and dtype.bits > 8:
             return 0.0, 64 * dtype.smallest_normal
         return self.relative, self.absolute
 
@@ -158,7 +161,7 @@ def compare_approximately(
     a, b = widened(left), widened(right)
     relative, absolute = tolerance.pair(dtypes[0])
     with np.errstate(all="ignore"):
-        distance = np.abs(_float(a) - _float(b))
+        distance = _apart(a, b)
         allowed = np.maximum(absolute, relative * np.maximum(np.abs(_float(a)), np.abs(_float(b))))
         close = (distance < allowed) & np.isfinite(allowed)
     return _report(a, b, ~(close | _agree(a, b)), dtypes)
@@ -189,6 +192,37 @@ def _whole_alike(whole: Array, floats: Array) -> Array:
         return np.asarray(inside & (back == whole) & (back.astype(np.float64) == floats))
 
 
+def _apart(a: Array, b: Array) -> Array:
+    """Distances as f64 (c128); of 64-bit integers as exact as f64 can say them, never 0 for 1."""
+    kinds = a.dtype.kind + b.dtype.kind
+    if kinds in ("ii", "iu", "ui", "uu"):
+        return _integers_apart(a, b)
+    if kinds in ("if", "uf"):
+        return _whole_apart(a, b)
+    if kinds in ("fi", "fu"):
+        return _whole_apart(b, a)
+    return np.asarray(np.abs(_float(a) - _float(b)))
+
+
+def _integers_apart(a: Array, b: Array) -> Array:
+    sizes = [np.where(x < 0, ~x, x).astype(np.uint64) + (x < 0).astype(np.uint64) for x in (a, b)]
+    alike = (np.maximum(*sizes) - np.minimum(*sizes)).astype(np.float64)
+    across = sizes[0].astype(np.float64) + sizes[1]
+    return np.asarray(np.where((a < 0) == (b < 0), alike, across))
+
+
+def _whole_apart(whole: Array, floats: Array) -> Array:
+    """The part of a float below its point is counted by itself, the rest as an integer."""
+    with np.errstate(all="ignore"):
+        wide = floats.astype(np.float64)
+        below = np.floor(wide)
+        info = np.iinfo(whole.dtype)
+        inside = (wide >= info.min) & (wide < float(info.max + 1))
+        near = np.where(inside, below, 0).astype(whole.dtype)
+        ahead = np.where(whole >= near, 1.0, -1.0) * _integers_apart(whole, near)
+        return np.abs(np.where(inside, ahead - (wide - below), whole.astype(np.float64) - wide))
+
+
 def _wide(values: Array) -> np.dtype[Any]:
     return values.dtype if values.dtype.kind in "fc" else np.dtype(np.float64)
 
@@ -196,7 +230,7 @@ def _wide(values: Array) -> np.dtype[Any]:
 def _report(a: Array, b: Array, differs: Array, dtypes: tuple[DType, DType]) -> Difference:
     x, y = _float(a), _float(b)
     with np.errstate(all="ignore"):
-        absolute = np.abs(x - y)
+        absolute = _apart(a, b)
         relative = absolute / np.maximum(np.abs(x), np.abs(y))
     seen = np.isfinite(absolute)
     found = np.argwhere(differs)[:SHOWN]

@@ -21,7 +21,7 @@ from ruda.tensor.comparison import (
 )
 from ruda.tensor.distribution import Distribution
 from ruda.tensor.dtype import DType, Kind
-from ruda.tensor.layout import plain
+from ruda.tensor.layout import plain, shown_values
 from ruda.tensor.promotion import DEFAULT_FLOAT, DEFAULT_INT, Scalar, require_dtype
 from ruda.tensor.sizes import number, shape_of
 
@@ -51,7 +51,7 @@ class TensorData:
             )
 
     def __repr__(self) -> str:
-        text = np.array2string(self.array, threshold=16, edgeitems=3, separator=", ")
+        text = shown_values(self.array, 16)
         return f"TensorData({self.dtype}, {list(self.shape)}, {text})"
 
     @property
@@ -66,14 +66,15 @@ class TensorData:
 
     @classmethod
     def of(cls, values: Nested | Array, dtype: DType | None = None) -> TensorData:
-        """Values from nested sequences or an ndarray, copied.
+        """Values from nested sequences or an ndarray, or what gives one by ``__array__``; copied.
 
-        Without ``dtype`` an ndarray keeps its own, floats become f32, integers i32, booleans bool
+        Without ``dtype`` an array keeps its own, floats become f32, integers i32, booleans bool
         and complex numbers c64. With it, values are cast; raises DTypeError if one does not fit,
         ShapeError if the sequences are ragged.
         """
         if dtype is not None:
             require_dtype("TensorData", dtype)
+        values = _foreign(values)
         if isinstance(values, np.ndarray | np.generic):
             source = DType.from_numpy(values.dtype)
             array = np.array(plain(values), dtype=values.dtype.newbyteorder("="), order="C")
@@ -137,7 +138,9 @@ class TensorData:
     ) -> TensorData:
         """Values drawn from the distribution; the same for the same seed and shape.
 
-        Integers are cut towards 0. Raises DTypeError where a value is outside the dtype's range.
+        Integers are cut towards 0. Uniform values stay from ``low`` on and below ``high`` in every
+        float dtype. Raises DTypeError where a value is outside the dtype's range, or no float of
+        the dtype lies between the ends.
         """
         require_dtype("random", dtype)
         drawn = distribution.sample(shape_of("random", shape, DType.F64), seed=seed)
@@ -148,7 +151,7 @@ class TensorData:
                 f"a wider dtype"
             )
         if distribution.kind == "uniform" and dtype.is_float:
-            made = _below(made, distribution.second, dtype)
+            made = _inside(made, distribution, dtype)
         return cls(made, dtype)
 
     def view(self, dtype: DType) -> Array:
@@ -261,14 +264,29 @@ def _down(end: float) -> int:
     return math.floor(end) if math.isfinite(end) else _BEYOND if end > 0 else -_BEYOND
 
 
-def _below(values: Array, end: float, dtype: DType) -> Array:
-    """Values rounded to their dtype, where that reached the open end: the largest one below it."""
-    limit = cast(np.array(end), DType.F64, dtype)[0]
-    reached = np.asarray(values >= limit)
-    if float(limit) < end or not reached.any():
+def _inside(values: Array, law: Distribution, dtype: DType) -> Array:
+    """Uniform values, of which rounding to their dtype may have taken some over an end, within."""
+    low, high = (cast(np.array(end), DType.F64, dtype)[0] for end in (law.first, law.second))
+    info = ml_dtypes.finfo(low.dtype)  # type: ignore[no-untyped-call]
+    least = np.nextafter(low, info.max) if float(low) < law.first else low
+    most = np.nextafter(high, info.min) if float(high) >= law.second else high
+    if float(least) > float(most):
+        raise DTypeError(
+            f"random: no number of {dtype} lies from {law.first:g} to below {law.second:g}; choose "
+            f"a wider dtype"
+        )
+    return np.where(values < least, least, np.where(values > most, most, values))
+
+
+def _foreign(values: Any) -> Any:
+    """What another library calls an array as NumPy's, so that it keeps its dtype; else itself."""
+    if isinstance(values, np.ndarray | np.generic) or not hasattr(values, "__array__"):
         return values
-    lowest = ml_dtypes.finfo(limit.dtype).min  # type: ignore[no-untyped-call]
-    return np.where(reached, np.nextafter(limit, lowest), values)
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        name = type(values).__name__
+        raise DTypeError(f"nested values: {name} gives no array: {error}") from None
 
 
 def nested_array(values: Nested, wanted: DType | None = None) -> tuple[Array, DType]:

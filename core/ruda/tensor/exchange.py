@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ruda.errors import DTypeError
+from ruda.tensor.casting import cast
 from ruda.tensor.dtype import DType
 
 Array = np.ndarray[Any, Any]
@@ -31,9 +32,14 @@ def capsule(
             f"DLPack: NumPy cannot hand out {dtype}; pass numpy().view of an unsigned integer of "
             f"its width, or cast to f32"
         )
-    if stream is not None or dl_device not in (None, _CPU):
+    if stream is not None or (dl_device is not None and tuple(dl_device) != _CPU):
         raise BufferError("DLPack: a tensor of Ruda lies in main memory, which has no streams")
     told = max_version is not None and tuple(max_version) >= (1, 0)
+    if any(step < 0 for step in array.strides) and not copy:
+        # The protocol has such steps, but PyTorch does not survive them.
+        if copy is False:
+            raise BufferError("DLPack: flipped axes are handed out as a copy only")
+        copy = True
     if copy or (copy is None and not told):
         return array.copy().__dlpack__(max_version=max_version) if told else _legacy(array)
     if not told:
@@ -43,6 +49,27 @@ def capsule(
     view = array.view()
     view.flags.writeable = False
     return view.__dlpack__(max_version=max_version)
+
+
+def array_as(view: Array, dtype: Any, copy: bool | None) -> Array:
+    """The values of a tensor for NumPy; see ``Tensor.__array__``."""
+    wanted = view.dtype if dtype is None else np.dtype(dtype)
+    if wanted == view.dtype:
+        return view.copy() if copy else view
+    source = DType.from_numpy(view.dtype)
+    if copy is False:
+        raise DTypeError(f"{source} cannot become {dtype} without a copy")
+    try:
+        target = DType.from_numpy(wanted)
+    except DTypeError:  # text and objects, which hold whatever they are given
+        return view.astype(wanted)
+    made, lost = cast(view, source, target)
+    if lost.overflow:
+        raise DTypeError(
+            f"{lost.overflow} of {lost.numel} values of {source} do not fit {target}; choose a "
+            f"wider dtype, or cast() to clip what overflows"
+        )
+    return made.astype(wanted, copy=False)
 
 
 def _legacy(array: Array) -> Any:
@@ -72,7 +99,8 @@ def array_of(other: Any, *, copy: bool | None) -> Array:
     try:
         array = np.from_dlpack(other, copy=copy)
     except RuntimeError as error:
-        raise DTypeError(f"from_dlpack: {error}; cast it there first, or pass its bits") from None
+        reason = str(error).rstrip(".")
+        raise DTypeError(f"from_dlpack: {reason}; cast it there first, or pass its bits") from None
     except (BufferError, TypeError, ValueError) as error:
         if isinstance(error, DTypeError):
             raise

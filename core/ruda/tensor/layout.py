@@ -1,7 +1,8 @@
-"""Copies of arrays in another memory order, or in a dtype that NumPy computes with."""
+"""Arrays in another memory order, in a dtype that NumPy computes with, or as text."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -48,3 +49,30 @@ def widened(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return values
     with np.errstate(invalid="ignore"):  # a signalling NaN says so when it is converted
         return values.astype(np.float32)
+
+
+_SHOWN = 256
+"""The most values that a text has, whatever the number of axes."""
+
+
+def shown_values(values: np.ndarray[Any, Any], whole: int) -> str:
+    """Nested values in a line or a few: all of them up to ``whole``, then those at the ends.
+
+    With many axes even the ends of each are many; then the first and the last three in row-major
+    order are shown.
+    """
+    for ends in (3, 2, 1):
+        if math.prod(min(size, 2 * ends) for size in values.shape) <= _SHOWN:
+            return np.array2string(values, threshold=whole, edgeitems=ends, separator=", ")
+    places = [_place(at % values.size, values.shape) for at in (0, 1, 2, 2, -3, -2, -1)]
+    seven = np.array([values[place] for place in places], values.dtype)
+    return np.array2string(seven, threshold=6, edgeitems=3, separator=", ")
+
+
+def _place(at: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The indices of an element that is counted in row-major order."""
+    found = []
+    for size in reversed(shape):
+        at, rest = divmod(at, size)
+        found.append(rest)
+    return tuple(reversed(found))

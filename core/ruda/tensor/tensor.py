@@ -15,11 +15,12 @@ from ruda.tensor.data import Nested, TensorData
 from ruda.tensor.device import HostDevice
 from ruda.tensor.distribution import Distribution
 from ruda.tensor.dtype import DType
-from ruda.tensor.layout import plain
+from ruda.tensor.layout import plain, shown_values
 from ruda.tensor.methods.activating import Activating
 from ruda.tensor.methods.arithmetic import Elementwise, Operators
 from ruda.tensor.methods.creating import Creating
 from ruda.tensor.methods.factorising import Factorising
+from ruda.tensor.methods.held import tensor_array
 from ruda.tensor.methods.indexing import Indexing
 from ruda.tensor.methods.linear import Linear
 from ruda.tensor.methods.networks import Networks
@@ -83,9 +84,9 @@ class Tensor(
     ) -> Tensor:
         """A tensor of these values, copied unless they are a TensorData.
 
-        Without ``dtype`` arrays keep theirs; nested floats become f32, integers i32, booleans
-        bool. Raises DTypeError if a value does not fit, or for a dtype in the place of the device;
-        ShapeError if sequences are ragged.
+        Without ``dtype`` arrays keep theirs, also those of other libraries; nested floats become
+        f32, integers i32, booleans bool. Raises DTypeError if a value does not fit, or for a dtype
+        in the place of the device; ShapeError if sequences are ragged.
         """
         if not isinstance(device, HostDevice):
             raise DTypeError(
@@ -138,13 +139,13 @@ class Tensor(
 
     @staticmethod
     def cat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
-        """Join along an existing axis; dtypes promote."""
-        return _wrap(shaping.concatenate([t._array for t in tensors], axis))
+        """Join along an existing axis; dtypes promote. A copy."""
+        return _wrap(shaping.concatenate([tensor_array("cat", t) for t in tensors], axis))
 
     @staticmethod
     def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
-        """Join tensors of one shape along a new axis; dtypes promote."""
-        return _wrap(shaping.stack([t._array for t in tensors], axis))
+        """Join tensors of one shape along a new axis; dtypes promote. A copy."""
+        return _wrap(shaping.stack([tensor_array("stack", t) for t in tensors], axis))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -198,13 +199,16 @@ class Tensor(
         return view
 
     def to_data(self) -> TensorData:
-        """The values and dtype, sharing memory."""
+        """The values and dtype, a view: its array is read-only."""
         return TensorData(self.numpy(), self.dtype)
 
     def item(self) -> bool | int | float | complex:
         """The single value. Raises ShapeError if there are more or none."""
         if self._array.size != 1:
-            raise ShapeError(f"item: shape {list(self.shape)} has {self._array.size} elements")
+            raise ShapeError(
+                f"item: shape {list(self.shape)} has {self._array.size} elements, not one; "
+                f"tolist() gives all"
+            )
         value: bool | int | float | complex = self._array.reshape(()).item()
         return value
 
@@ -215,22 +219,33 @@ class Tensor(
     def cast(self, dtype: DType) -> Tensor:
         """The same values in another dtype, rounded; out of range becomes Inf or the range's end.
 
+        Floats become integers by truncation, and NaN becomes 0. A view where nothing changes.
         ``ruda.tensor.cast`` counts what is lost. Raises DTypeError where there is no conversion.
         """
         return _wrap(recast(self._array, _COMPUTED_AS.get(dtype, dtype)))
 
     def __repr__(self) -> str:
-        text = np.array2string(self._array, threshold=64, edgeitems=3, separator=", ")
+        text = shown_values(self._array, 64)
         return f"Tensor({text}, shape={list(self.shape)}, dtype={self.dtype})"
 
+    def __format__(self, spec: str) -> str:
+        """A number in this format, or without one the text of ``repr``."""
+        return format(self.item(), spec) if spec else str(self)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        if copy or (dtype is not None and np.dtype(dtype) != self._array.dtype):
-            if copy is False:
-                raise DTypeError(f"{self.dtype} cannot become {dtype} without a copy")
-            return np.array(self._array, dtype=dtype, copy=True)
-        return self.numpy()
+        """A read-only view, or a copy where a dtype or ``copy`` asks for one.
+
+        Floats become integers by truncation. Raises DTypeError where a value does not fit the
+        dtype, for the real part of complex numbers, and where ``copy=False`` cannot be kept.
+        """
+        return exchange.array_as(self.numpy(), dtype, copy)
 
     def __bool__(self) -> bool:
+        if self._array.size != 1:
+            raise ShapeError(
+                f"bool: shape {list(self.shape)} has {self._array.size} truth values, not one; "
+                f"any() and all() make one of them"
+            )
         return bool(self.item())
 
     def __int__(self) -> int:
@@ -276,7 +291,9 @@ class Tensor(
         """A capsule for other libraries: a read-only view, or a copy where none can be promised.
 
         Consumers before DLPack 1.0 cannot be told that memory is read-only and get a copy; with
-        ``copy=False`` they get the memory itself and must not write to it. Raises DTypeError for
+        ``copy=False`` they get the memory itself and must not write to it. PyTorch is told and
+        writes all the same: ask it for ``copy=True`` before changing in place. Flipped axes are
+        copied, since PyTorch aborts the process over them. Raises DTypeError for
         bf16 and fp8, which NumPy cannot hand out; BufferError where ``copy=False`` cannot be kept.
         """
         return exchange.capsule(

@@ -13,7 +13,7 @@ import numpy as np
 from ruda import nn
 from ruda.nn import Module, Param
 from ruda.tensor import DType, Tensor
-from torch_ops.translated import First, Twin, require
+from torch_ops.translated import First, Twin, require, widely
 
 
 def assign(layer: Module, **values: Any) -> Module:
@@ -275,7 +275,7 @@ def window(name: str) -> Twin:
 def added(product: Callable[[Any, Any], Any]) -> Twin:
     def run(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
         require(beta != 0, "a factor of 0 that hides NaN")
-        return c * beta + product(a, b) * alpha
+        return widely(lambda c, a, b: c * beta + product(a, b) * alpha, c, a, b)
 
     return run
 

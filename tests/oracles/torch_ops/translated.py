@@ -126,7 +126,15 @@ def argsort(x: Any, dim: int = -1, descending: bool = False, *, stable: Any = No
 
 def topk(x: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     require(largest, "the smallest")
-    return lifted(x, lambda y: y.topk(k, dim))
+    values, places = lifted(x, lambda y: y.topk(k, dim))
+    there = lifted(x, lambda y: y.gather(dim, places if x.ndim else places.reshape(k)))
+    require_places(values, there)
+    return First(values)  # of equal values torch takes any
+
+
+def require_places(values: Tensor, there: Tensor) -> None:
+    """Places are those of the values. Raises AssertionError."""
+    np.testing.assert_array_equal(values.numpy(), there.numpy())
 
 
 def median(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
@@ -145,15 +153,27 @@ def cat(parts: Any, dim: int = 0) -> Any:
 def div(x: Any, y: Any, *, rounding_mode: Any = None) -> Any:
     if rounding_mode == "floor":
         return x // y
-    return (x / y).trunc() if rounding_mode == "trunc" else x / y
+    if rounding_mode == "trunc":
+        return widely(lambda a, b: (a / b).trunc(), x, y)
+    return x / y
+
+
+def widely(compute: Callable[..., Tensor], *given: Any) -> Tensor:
+    """Several steps in f32 where tensors are halves, which torch rounds once as well."""
+    halves = {one.dtype for one in given if isinstance(one, Tensor)} & {DType.F16, DType.BF16}
+    if not halves:
+        return compute(*given)
+    wide = [one.cast(DType.F32) if isinstance(one, Tensor) else one for one in given]
+    found = compute(*wide)
+    return found.cast(halves.pop()) if len(halves) == 1 else found
 
 
 def add(x: Any, y: Any, *, alpha: Any = 1) -> Any:
-    return x + (y if alpha == 1 else y * alpha)
+    return x + y if alpha == 1 else widely(lambda a, b: a + b * alpha, x, y)
 
 
 def sub(x: Any, y: Any, *, alpha: Any = 1) -> Any:
-    return x - (y if alpha == 1 else y * alpha)
+    return x - y if alpha == 1 else widely(lambda a, b: a - b * alpha, x, y)
 
 
 def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
@@ -228,8 +248,6 @@ def shift(name: str) -> Twin:
 
 
 def where(condition: Any, *rest: Any) -> Any:
-    if isinstance(condition, Tensor) and condition.dtype is DType.BOOL:
-        return xp.where(condition, *rest)
     return xp.where(rest[0], condition, rest[1])  # torch's samples begin with the values
 
 

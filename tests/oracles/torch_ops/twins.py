@@ -65,6 +65,7 @@ from torch_ops.translated import (
     unlike,
     upsample,
     where,
+    widely,
 )
 
 UNARY = {
@@ -121,7 +122,7 @@ TWINS: dict[str, Twin] = {
     ),
     "add": add,
     "sub": sub,
-    "rsub": lambda x, y, alpha=1: y - (x if alpha == 1 else x * alpha),
+    "rsub": lambda x, y, alpha=1: sub(y, x, alpha=alpha),
     "div": div,
     "clamp": clamp,
     "clamp_min": lambda x, low: x.clamp(low),
@@ -280,7 +281,9 @@ TWINS: dict[str, Twin] = {
     "ones_like": like("ones_like"),
     "full_like": like("full_like"),
     "fill": lambda x, value: xp.full_like(x, value.item() if isinstance(value, Tensor) else value),
-    "addmm": lambda c, a, b, beta=1, alpha=1: c * beta + (a @ b) * alpha,
+    "addmm": lambda c, a, b, beta=1, alpha=1: widely(
+        lambda c, a, b: c * beta + (a @ b) * alpha, c, a, b
+    ),
     "tensordot": tensordot,
     "cross": lambda x, y, dim=None: xp.linalg.cross(
         x, y, axis=dim if dim is not None else x.shape.index(3)

@@ -50,7 +50,8 @@ def test_precision_decides_the_pair():
 
 BAD = [
     pytest.param(1.1, 0.0, "a relative tolerance is 0 to 1, got 1.1", id="relative"),
-    pytest.param(0.1, -1.0, "an absolute tolerance is not negative, got -1.0", id="absolute"),
+    pytest.param(0.1, float("inf"), "finite and from 0, got inf", id="infinite"),
+    pytest.param(0.1, -1.0, "an absolute tolerance is finite and from 0, got -1.0", id="absolute"),
     pytest.param(float("nan"), 0.0, "relative tolerance", id="NaN"),
 ]
 

@@ -117,7 +117,7 @@ def test_truth_and_length():
     assert bool(tensor([2.0]))
     assert not tensor(0)
     assert len(tensor([[1], [2]])) == 2
-    with pytest.raises(ShapeError, match=r"item: shape \[2\] has 2 elements"):
+    with pytest.raises(ShapeError, match=r"bool: shape \[2\] has 2 truth values, not one; any"):
         bool(tensor([1, 2]))
     with pytest.raises(ShapeError, match="len: a scalar"):
         len(tensor(1))

@@ -35,6 +35,11 @@ def operand(name: str, value: Held | Scalar) -> Array | Scalar:
         return value._array
     if isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic):
         return value
+    if isinstance(value, np.generic):
+        raise DTypeError(
+            f"{name}: numpy.{type(value).__name__} is no Python number; take its item(), or wrap "
+            f"it with Tensor.from_data, which keeps its dtype"
+        )
     raise DTypeError(
         f"{name}: {type(value).__name__} is not a tensor or a Python number; "
         f"wrap arrays with Tensor.from_data"
@@ -45,4 +50,4 @@ def tensor_array(name: str, value: Held) -> Array:
     """The array of a tensor. Raises DTypeError for anything else."""
     if isinstance(value, Held):
         return value._array
-    raise DTypeError(f"{name}: {type(value).__name__} is not a tensor")
+    raise DTypeError(f"{name}: {type(value).__name__} is not a tensor; Tensor.from_data makes one")

@@ -11,7 +11,7 @@ import numpy as np
 from ruda.errors import ShapeError
 from ruda.tensor.methods.held import Held, Number, operand, tensor_array
 from ruda.tensor.operations import elementwise, indexing
-from ruda.tensor.operations.operands import Array, check_broadcast, normalise_axis
+from ruda.tensor.operations.operands import Array, normalise_axis
 
 Index: TypeAlias = int | slice | EllipsisType | Held | None
 """One part of an index; a tensor of integers or of bool (a mask) picks elements one by one."""
@@ -44,11 +44,15 @@ class Indexing(Held):
         return (self._new(np.asarray(part)) for part in self._array)
 
     def slice_assign(self, index: Index | tuple[Index, ...], value: Self | Number) -> Self:
-        """A tensor in which the elements that the index names are ``value``, which broadcasts."""
+        """A copy in which the elements that the index names are ``value``, which broadcasts.
+
+        Where an index tensor names one twice, the last value stays. Raises IndexRangeError outside
+        the shape, DTypeError where ``value`` would change the dtype.
+        """
         return self._new(indexing.replace(self._array, _parts(index), operand("index", value)))
 
     def slice_fill(self, index: Index | tuple[Index, ...], value: Number) -> Self:
-        """A tensor in which the elements that the index names are this number."""
+        """A copy in which the elements that the index names are this number."""
         return self.slice_assign(index, value)
 
     def slice_dim(self, axis: int, start: int | None, stop: int | None, step: int = 1) -> Self:
@@ -58,33 +62,38 @@ class Indexing(Held):
         return self._new(indexing.pick(self._array, parts))
 
     def select(self, axis: int, indices: Self) -> Self:
-        """Slices of an axis in the order of an index vector."""
+        """Slices of an axis in the order of an index vector; a copy."""
         places = tensor_array("select", indices)
         if places.ndim != 1:
             raise ShapeError(f"select: shape {list(places.shape)} is not an index vector")
         return self._new(indexing.take(self._array, places, axis))
 
     def select_assign(self, axis: int, indices: Self, values: Self) -> Self:
-        """A tensor to whose slices of an axis others are added; doubled indices add up."""
+        """A copy to whose slices of an axis others are added; doubled indices add up.
+
+        In the order of the indices, halves in f32. ``values`` broadcast to the slices. Raises
+        IndexRangeError outside the axis, DTypeError for bool, which has no arithmetic.
+        """
         place = normalise_axis("select_assign", self._array, axis)
         places = tensor_array("select_assign", indices)
         indexing.check_indices("select_assign", places, self._array.shape[place])
         new = tensor_array("select_assign", values)
-        return self._new(indexing.added(self._array, (slice(None),) * place + (places,), new))
+        return self._new(indexing.added(self._array, places, new, place))
 
     def take(self, indices: Self, axis: int | None = None) -> Self:
-        """Slices of an axis; the shape of the indices takes the place of the axis."""
+        """Slices of an axis, a copy; the shape of the indices takes the place of the axis."""
         return self._new(indexing.take(self._array, tensor_array("take", indices), axis))
 
     def gather(self, axis: int, indices: Self) -> Self:
-        """For each place of ``indices`` the element that it names on this axis."""
+        """For each place of ``indices`` the element that it names on this axis; a copy."""
         return self._new(indexing.gather(self._array, tensor_array("gather", indices), axis))
 
     def scatter(self, axis: int, indices: Self, values: Self, *, update: str = "add") -> Self:
-        """A tensor in which ``values`` go where the indices say on this axis.
+        """A copy in which ``values`` go where the indices say on this axis.
 
-        ``update``: ``add``, ``assign`` (the last one wins), ``mul``, ``min`` or ``max``. Raises
-        SettingError for another one, IndexRangeError outside the axis.
+        ``update``: ``add``, ``assign`` (the last one wins), ``mul``, ``min`` or ``max``; halves
+        add up and multiply in f32. Raises SettingError for another one, IndexRangeError outside
+        the axis, DTypeError for bool where nothing is assigned.
         """
         places = tensor_array("scatter", indices)
         return self._new(
@@ -100,7 +109,7 @@ class Indexing(Held):
         return self._new(indexing.gather_nd(self._array, tensor_array("gather_nd", indices)))
 
     def scatter_nd(self, indices: Self, values: Self, *, update: str = "add") -> Self:
-        """A tensor in which ``values`` [..., *shape[k:]] go to the places of ``gather_nd``.
+        """A copy in which ``values`` [..., *shape[k:]] go to the places of ``gather_nd``.
 
         ``update`` and errors as in ``scatter``.
         """
@@ -123,7 +132,7 @@ class Indexing(Held):
         return self._new(indexing.one_hot_filled(self._array, classes, on, off, axis))
 
     def mask_where(self, mask: Self, values: Self | Number) -> Self:
-        """``values`` where the mask is True, this tensor elsewhere."""
+        """``values`` where the bool mask is True, this tensor elsewhere; all broadcast. A copy."""
         return self._new(
             elementwise.select(
                 tensor_array("mask_where", mask), operand("mask_where", values), self._array
@@ -131,15 +140,12 @@ class Indexing(Held):
         )
 
     def mask_fill(self, mask: Self, value: Number) -> Self:
-        """This number where the mask is True, this tensor elsewhere."""
+        """This number where the bool mask is True, this tensor elsewhere; a copy."""
         return self.mask_where(mask, value)
 
     def mask_select(self, mask: Self) -> Self:
-        """The elements where the mask, which broadcasts, is True, as a vector."""
-        shown = tensor_array("mask_select", mask)
-        check_broadcast("mask_select", self._array.shape, shown.shape)
-        own, where = np.broadcast_arrays(self._array, shown)
-        return self._new(indexing.pick(own, (where,)))
+        """The elements where the bool mask, which broadcasts, is True, as a vector; a copy."""
+        return self._new(indexing.masked(self._array, tensor_array("mask_select", mask)))
 
     def nonzero(self) -> list[Self]:
         """For each axis the i64 indices of the values other than 0."""

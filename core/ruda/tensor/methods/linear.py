@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 from ruda.tensor.methods.held import Held, tensor_array
-from ruda.tensor.operations import linear, shaping
+from ruda.tensor.operations import linear
 
 
 class Linear(Held):
@@ -63,6 +63,5 @@ class Linear(Held):
 
     def cosine_similarity(self, other: Self, axis: int = -1, *, eps: float = 1e-8) -> Self:
         """x·y / (|x|·|y|) along an axis, with each norm at least ``eps``."""
-        pair = shaping.broadcast([self._array, tensor_array("cosine_similarity", other)])
-        first, second = (linear.normalised(one, 2.0, axis, eps) for one in pair)
-        return self._new(linear.vecdot(first, second, axis))
+        given = tensor_array("cosine_similarity", other)
+        return self._new(linear.cosine(self._array, given, axis, eps))

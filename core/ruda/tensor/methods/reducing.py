@@ -138,6 +138,8 @@ class Ordering(Held):
     def sort_with_indices(self, axis: int = -1, *, descending: bool = False) -> tuple[Self, Self]:
         """Values of an axis in order, and the places that they came from."""
         places = ordering.argsort(self._array, axis, descending=descending)
+        if not self._array.ndim:
+            return self._new(self._array), self._new(places)
         return self._new(indexing.take_along(self._array, places, axis)), self._new(places)
 
     def topk(self, count: int, axis: int = -1) -> tuple[Self, Self]:
@@ -150,7 +152,8 @@ class Ordering(Held):
         count = whole("topk", "a count", count)
         if not 0 <= count <= self._array.shape[one]:
             raise ShapeError(
-                f"topk: axis {one} of shape {list(self._array.shape)} has no {shown_number(count)}"
+                f"topk: axis {one} of shape {list(self._array.shape)} has "
+                f"{self._array.shape[one]} values, not {shown_number(count)}"
             )
         places = ordering.largest(self._array, count, one)
         return self._new(indexing.take_along(self._array, places, one)), self._new(places)

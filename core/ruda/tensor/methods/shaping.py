@@ -16,7 +16,7 @@ from ruda.tensor.sizes import whole
 
 
 class Shaping(Held):
-    """Views wherever memory allows: only ``pad`` adds values."""
+    """Other shapes. Each method says whether it gives a view or a copy."""
 
     __slots__ = ()
 
@@ -51,11 +51,15 @@ class Shaping(Held):
         return self._new(shaping.move_axes(self._array, source, target))
 
     def reshape(self, *shape: int | Sequence[int]) -> Self:
-        """The same values under another shape, as ``reshape(2, -1)`` or ``reshape((2, -1))``."""
+        """The same values under another shape, as ``reshape(2, -1)`` or ``reshape((2, -1))``.
+
+        A view where memory allows, a copy of what is not in row-major order. Raises ShapeError
+        where the values do not fill the shape; -1 cannot be found out beside an axis of size 0.
+        """
         return self._new(shaping.reshape(self._array, _flat(shape)))
 
     def flatten(self, start: int = 0, end: int = -1) -> Self:
-        """Join the axes from ``start`` to ``end``, both included, into one."""
+        """Join the axes from ``start`` to ``end``, both included; a view as in ``reshape``."""
         return self._new(shaping.flatten(self._array, start, end))
 
     def unsqueeze(self, axis: int = 0) -> Self:
@@ -67,15 +71,15 @@ class Shaping(Held):
         return self._new(shaping.squeeze(self._array, axis))
 
     def expand(self, *shape: int | Sequence[int]) -> Self:
-        """Repeated along axes of size 1 and new ones in front, without memory; -1 keeps a size."""
+        """Repeated along axes of size 1 and new ones in front; -1 keeps a size. A view."""
         return self._new(shaping.expand(self._array, _flat(shape)))
 
     def repeat(self, *times: int | Sequence[int]) -> Self:
-        """The whole laid side by side: so many copies along each axis, new axes in front."""
+        """The whole laid side by side so often along each axis, new axes in front; a copy."""
         return self._new(shaping.tile(self._array, _flat(times)))
 
     def repeat_dim(self, axis: int, times: int) -> Self:
-        """The whole laid side by side along one axis."""
+        """The whole laid side by side along one axis; a copy."""
         rank = self._array.ndim
         place = normalise_axis("repeat_dim", self._array, axis)
         return self._new(
@@ -87,7 +91,7 @@ class Shaping(Held):
         return self._new(shaping.flip(self._array, axis))
 
     def roll(self, shift: int | Sequence[int], axis: Axes = None) -> Self:
-        """Shifted along axes: what leaves at one end enters at the other."""
+        """Shifted along axes: what leaves at one end enters at the other; a copy."""
         return self._new(shaping.roll(self._array, shift, axis))
 
     def narrow(self, axis: int, start: int, length: int) -> Self:
@@ -132,16 +136,16 @@ class Shaping(Held):
     ) -> Self:
         """New elements around: (before, after) for each axis, the last axis first.
 
-        Of ``value``, or taken from the tensor: ``reflect`` mirrors, ``edge`` repeats.
+        Of ``value``, or taken from the tensor: ``reflect`` mirrors, ``edge`` repeats. A copy.
         """
         return self._new(padding.pad(self._array, pairs, mode, value))
 
     def triu(self, diagonal: int = 0) -> Self:
-        """Matrices with zeros below the diagonal, which ``diagonal`` moves up."""
+        """Matrices with zeros below the diagonal, which ``diagonal`` moves up; a copy."""
         return self._new(shaping.triangle(self._array, diagonal, upper=True))
 
     def tril(self, diagonal: int = 0) -> Self:
-        """Matrices with zeros above the diagonal, which ``diagonal`` moves up."""
+        """Matrices with zeros above the diagonal, which ``diagonal`` moves up; a copy."""
         return self._new(shaping.triangle(self._array, diagonal, upper=False))
 
 

@@ -1,8 +1,10 @@
 """Functions of each element alone, or of two elements that broadcast.
 
 Results follow IEEE arithmetic: an overflow is Inf and an invalid operation NaN, without warnings.
-Integers wrap around. Halves are computed in f32 and rounded once at the end. Special cases are
-those of the Array API standard, 2024.12; where NumPy differs (floor division by an infinity,
+Integers wrap around; shifts by their width or more leave nothing of them but the sign. Comparisons
+of integers with floats are exact: nothing is rounded to a common dtype first. Halves are computed
+in f32 and rounded once at the end. Special cases are those of the Array API standard, 2024.12;
+where NumPy differs (floor division by an infinity,
 expm1, tanh and sign of complex numbers) the standard is followed.
 """
 
@@ -16,7 +18,15 @@ from ruda import _kernels
 from ruda.errors import DTypeError, OperationError
 from ruda.tensor.dtype import DType
 from ruda.tensor.operations import special
-from ruda.tensor.operations.operands import Array, Operand, check_broadcast, dtype_of, pair, recast
+from ruda.tensor.operations.operands import (
+    Array,
+    Operand,
+    check_broadcast,
+    common_shape,
+    dtype_of,
+    pair,
+    recast,
+)
 from ruda.tensor.promotion import (
     accumulator,
     promote,
@@ -62,6 +72,55 @@ def _binary(name: str, compute: Callable[[Array, Array], Array], check: Check) -
             return np.asarray(compute(a, b))
 
     return run
+
+
+def _comparison(name: str, compute: Callable[[Array, Array], Array], check: Check) -> Binary:
+    """As ``_binary``; of integers and floats neither is rounded to the dtype of the other."""
+    alike = _binary(name, compute, check)
+
+    def run(left: Operand, right: Operand) -> Array:
+        if isinstance(left, np.ndarray) and _is_real(right) and left.dtype.kind in "iu":
+            order = _order(name, left, right)
+            return alike(left, right) if order is None else np.asarray(compute(order, _LEVEL))
+        if isinstance(right, np.ndarray) and _is_real(left) and right.dtype.kind in "iu":
+            order = _order(name, right, left)
+            return alike(left, right) if order is None else np.asarray(compute(_LEVEL, order))
+        return alike(left, right)
+
+    return run
+
+
+_LEVEL = np.zeros((), np.int8)
+_DIGITS = {DType.F64: 53, DType.F32: 24, DType.F16: 11, DType.BF16: 8}
+"""Bits of an integer that each float holds."""
+
+
+def _is_real(value: Operand) -> bool:
+    if isinstance(value, np.ndarray):
+        return dtype_of(value).is_float
+    return type(value) is float
+
+
+def _order(name: str, whole: Array, real: Operand) -> Array | None:
+    """-1, 0 or 1: how integers stand to floats, NaN beside NaN; None where no rounding matters."""
+    if isinstance(real, np.ndarray):
+        require_computable(name, dtype_of(real))
+        check_broadcast(name, whole.shape, real.shape)
+        # A sign takes one bit; NumPy says of i64, too, that f64 holds it.
+        bits = dtype_of(whole).bits - (whole.dtype.kind == "i")
+        if bits <= _DIGITS[dtype_of(real)]:
+            return None
+    floats = recast(real, DType.F64) if isinstance(real, np.ndarray) else np.asarray(real)
+    below = np.floor(floats)
+    info = np.iinfo(whole.dtype)
+    # Of u64 and i64 the largest is no f64; the next one, which is a power of two, is.
+    inside = (floats >= info.min) & (floats < float(info.max + 1))
+    near = np.where(inside, below, 0).astype(whole.dtype)
+    order = (whole > near).astype(np.int8) - (whole < near)
+    order = np.where((order == 0) & (below != floats), -1, order)
+    order = np.where(inside, order, np.where(floats < info.min, 1, -1)).astype(np.int8)
+    absent = np.isnan(floats)
+    return np.where(absent, np.float32(np.nan), order) if absent.any() else order
 
 
 def _in_f32(name: str, compute: Callable[[Array, Array], Array], check: Check) -> Binary:
@@ -222,12 +281,12 @@ nextafter = _binary("nextafter", np.nextafter, require_float)
 maximum = _in_f32("maximum", np.maximum, _real_arithmetic)
 minimum = _in_f32("minimum", np.minimum, _real_arithmetic)
 
-equal = _binary("equal", np.equal, require_computable)
-not_equal = _binary("not_equal", np.not_equal, require_computable)
-less = _binary("less", np.less, require_real)
-less_equal = _binary("less_equal", np.less_equal, require_real)
-greater = _binary("greater", np.greater, require_real)
-greater_equal = _binary("greater_equal", np.greater_equal, require_real)
+equal = _comparison("equal", np.equal, require_computable)
+not_equal = _comparison("not_equal", np.not_equal, require_computable)
+less = _comparison("less", np.less, require_real)
+less_equal = _comparison("less_equal", np.less_equal, require_real)
+greater = _comparison("greater", np.greater, require_real)
+greater_equal = _comparison("greater_equal", np.greater_equal, require_real)
 
 bitwise_and = _binary("bitwise_and", np.bitwise_and, _integer_or_bool)
 bitwise_or = _binary("bitwise_or", np.bitwise_or, _integer_or_bool)
@@ -319,7 +378,7 @@ def select(condition: Array, yes: Operand, no: Operand) -> Array:
     """``yes`` where the condition holds, ``no`` elsewhere; all three broadcast."""
     _only_bool("where", dtype_of(condition))
     a, b, _ = pair("where", yes, no)
-    check_broadcast("where", condition.shape, np.broadcast_shapes(a.shape, b.shape))
+    check_broadcast("where", condition.shape, common_shape("where", a.shape, b.shape))
     return np.asarray(np.where(condition, a, b))
 
 
@@ -355,7 +414,7 @@ def lerp(start: Array, end: Array, weight: Operand) -> Array:
     require_float("lerp", result)
     if isinstance(weight, np.ndarray):
         result = promote("lerp", result, dtype_of(weight))
-        check_broadcast("lerp", np.broadcast_shapes(first.shape, last.shape), weight.shape)
+        check_broadcast("lerp", common_shape("lerp", first.shape, last.shape), weight.shape)
     else:
         result = promote_scalar("lerp", result, weight)
     require_float("lerp", result)

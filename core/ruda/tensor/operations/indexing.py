@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import EllipsisType
 from typing import Any, TypeAlias
 
@@ -12,9 +13,16 @@ from ruda._kernels import shown_number
 from ruda.errors import DTypeError, IndexRangeError, SettingError, ShapeError
 from ruda.tensor.casting import scalar
 from ruda.tensor.dtype import DType
-from ruda.tensor.operations.operands import Array, Operand, dtype_of, normalise_axis, recast
-from ruda.tensor.promotion import Scalar, promote, promote_scalar, require_integer
-from ruda.tensor.sizes import require_room, whole
+from ruda.tensor.operations.operands import (
+    Array,
+    Operand,
+    common_shape,
+    dtype_of,
+    normalise_axis,
+    recast,
+)
+from ruda.tensor.promotion import Scalar, accumulator, promote, promote_scalar, require_integer
+from ruda.tensor.sizes import MOST_AXES, require_room, whole
 
 Part: TypeAlias = int | slice | EllipsisType | Array | None
 
@@ -96,6 +104,8 @@ def take(values: Array, indices: Array, axis: int | None) -> Array:
         axis = 0
     axis = normalise_axis("take", values, axis)
     check_indices("take", indices, values.shape[axis])
+    shape = (*values.shape[:axis], *indices.shape, *values.shape[axis + 1 :])
+    require_room("take", shape, values.dtype)
     return np.take(values, indices, axis=axis)
 
 
@@ -127,6 +137,17 @@ def check_indices(name: str, indices: Array, size: int) -> None:
         raise IndexRangeError(f"{name}: index {first} is outside an axis of size {size}")
 
 
+def masked(values: Array, mask: Array) -> Array:
+    """The elements where a bool mask is True, as a vector; both broadcast. Raises DTypeError."""
+    if dtype_of(mask) is not DType.BOOL:
+        raise DTypeError(
+            f"mask_select: needs a bool tensor, got {dtype_of(mask)}; compare it with 0 first, or "
+            f"take by index"
+        )
+    shape = common_shape("mask_select", values.shape, mask.shape)
+    return np.asarray(np.broadcast_to(values, shape)[np.broadcast_to(mask, shape)])
+
+
 def nonzero(values: Array) -> list[Array]:
     """Places of the values other than 0: for each axis their i64 indices, in row-major order."""
     if not values.ndim:
@@ -142,22 +163,29 @@ def is_mask(values: Array) -> bool:
 _UPDATES = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
 
 
-def added(values: Array, parts: tuple[Part, ...], new: Array) -> Array:
-    """A copy to whose elements of the index ``new`` is added; doubled indices add up."""
-    fitted = _fitted("select_assign", values, new)
-    made = values.copy()
-    axis, places = len(parts) - 1, parts[-1]
-    if isinstance(places, np.ndarray) and _kernels.can_add(made.dtype):
-        shape = (*made.shape[:axis], places.size, *made.shape[axis + 1 :])
-        if fitted.shape == shape and places.ndim == 1:
-            _kernels.add_slices(made, places, fitted, axis)
-            return made
+def added(values: Array, indices: Array, new: Array, axis: int) -> Array:
+    """A copy to whose slices of an axis ``new`` is added; doubled indices add up, halves in f32."""
+    name = "select_assign"
+    dtype = dtype_of(values)
+    _require_sums(name, "add", dtype)
+    wanted = (*values.shape[:axis], *indices.shape, *values.shape[axis + 1 :])
+    given = _fitted(name, values, new)
     try:
+        given = np.broadcast_to(given, wanted)
+    except ValueError:
+        raise ShapeError(
+            f"{name}: values of shape {list(new.shape)} do not broadcast to {list(wanted)}, the "
+            f"slices of axis {axis} that the indices name"
+        ) from None
+    wide = accumulator(dtype) if dtype.is_float else dtype
+    made, fitted = np.array(recast(values, wide)), recast(given, wide)
+    if indices.ndim == 1 and _kernels.can_add(made.dtype):
+        _kernels.add_slices(made, indices, fitted, axis)
+    else:
         with np.errstate(all="ignore"):
-            np.add.at(made, parts, fitted)  # type: ignore[arg-type]
-    except ValueError as error:
-        raise ShapeError(f"select_assign: shape {list(values.shape)}: {error}") from None
-    return made
+            parts: Any = (slice(None),) * axis + (indices.astype(np.int64),)
+            np.add.at(made, parts, fitted)
+    return recast(made, dtype)
 
 
 def gather(values: Array, indices: Array, axis: int) -> Array:
@@ -171,8 +199,26 @@ def gather(values: Array, indices: Array, axis: int) -> Array:
 def _gathered(values: Array, indices: Array, axis: int) -> Array:
     """Indices that were checked; the kernel takes them where nothing needs to be copied first."""
     if values.flags.c_contiguous and _same_but(values.shape, indices.shape, axis):
-        return _kernels.gather_items(values, indices, axis)
-    return np.take_along_axis(values, indices.astype(np.int64), axis=axis)
+        # On three axes, since NumPy takes at most 63 index arrays.
+        found = _kernels.gather_items(_three(values, axis), _three(indices, axis), 1)
+        return found.reshape(indices.shape)
+    if values.ndim < MOST_AXES:
+        return np.take_along_axis(values, indices.astype(np.int64), axis=axis)
+    rest = (
+        common_shape("gather", values.shape[:axis], indices.shape[:axis]),
+        common_shape("gather", values.shape[axis + 1 :], indices.shape[axis + 1 :]),
+    )
+    full, places = (
+        np.ascontiguousarray(np.broadcast_to(one, (*rest[0], one.shape[axis], *rest[1])))
+        for one in (values, indices)
+    )
+    return _gathered(full, places, axis)
+
+
+def _three(values: Array, axis: int) -> Array:
+    """The axes in front as one, the axis, and those behind as one; a view where memory allows."""
+    before, behind = math.prod(values.shape[:axis]), math.prod(values.shape[axis + 1 :])
+    return values.reshape(before, values.shape[axis], behind)
 
 
 def _same_but(first: tuple[int, ...], second: tuple[int, ...], axis: int) -> bool:
@@ -188,57 +234,103 @@ def scatter(values: Array, indices: Array, new: Array, axis: int, update: str) -
             f"scatter: values of shape {list(new.shape)} for indices of {list(indices.shape)}"
         )
     check_indices("scatter", indices, values.shape[axis])
-    alike = _same_but(values.shape, indices.shape, axis)
-    if update == "add" and alike and _kernels.can_add(values.dtype):
-        fitted, made = _fitted("scatter", values, new), values.copy()
-        _kernels.scatter_add(made, indices, fitted, axis)
-        return made
-    places = list(np.ogrid[tuple(slice(0, size) for size in indices.shape)])
-    places[axis] = indices.astype(np.int64)
-    return _updated("scatter", values, tuple(places), new, update)
+    dtype = dtype_of(values)
+    _require_sums("scatter", update, dtype)
+    if update == "add" and _same_but(values.shape, indices.shape, axis):
+        wide = accumulator(dtype) if dtype.is_float else dtype
+        fitted = recast(_fitted("scatter", values, new), wide)
+        if _kernels.can_add(fitted.dtype):
+            made = np.array(recast(values, wide))
+            _kernels.scatter_add(made, indices, fitted, axis)
+            return recast(made, dtype)
+    places = _positions(values.shape, indices, axis).reshape(-1)
+    made = _updated("scatter", values.reshape(-1), places, new.reshape(-1), update)
+    return made.reshape(values.shape)
 
 
-def _updated(name: str, values: Array, places: tuple[Array, ...], new: Array, update: str) -> Array:
+def _positions(shape: tuple[int, ...], indices: Array, axis: int) -> Array:
+    """Where in row-major order the indices point, which are checked and may be negative."""
+    at = _from_front(indices, shape[axis]) * math.prod(shape[axis + 1 :])
+    for other, size in enumerate(indices.shape):
+        if other != axis and size > 1:
+            steps = np.arange(size, dtype=np.int64) * math.prod(shape[other + 1 :])
+            at += steps.reshape(size, *(1,) * (indices.ndim - 1 - other))
+    return at
+
+
+def _from_front(indices: Array, size: int) -> Array:
+    """Indices as i64, those below 0 counted from the end."""
+    found = indices.astype(np.int64)
+    found[found < 0] += size
+    return found
+
+
+def _require_sums(name: str, update: str, dtype: DType) -> None:
+    """Raise SettingError for an unknown update, DTypeError for one that bool does not have."""
     if update != "assign" and update not in _UPDATES:
         raise SettingError(f"{name}: update is assign, {', '.join(_UPDATES)}, got {update!r}")
+    if update != "assign" and dtype is DType.BOOL:
+        raise DTypeError(
+            f"{name}: bool tensors have no arithmetic; cast one to i32 first, or assign"
+        )
+
+
+def _updated(name: str, values: Array, places: Array, new: Array, update: str) -> Array:
+    """A copy in which ``new`` went to places of the first axis; sums of halves are made in f32."""
+    dtype = dtype_of(values)
+    _require_sums(name, update, dtype)
     fitted = _fitted(name, values, new)
-    made = values.copy()
     if update == "assign":
+        made = values.copy()
         made[places] = fitted
-    else:
-        with np.errstate(all="ignore"):
-            _UPDATES[update].at(made, places, fitted)
-    return made
+        return made
+    wide = accumulator(dtype) if dtype.is_float else dtype
+    made = np.array(recast(values, wide))
+    with np.errstate(all="ignore"):
+        _UPDATES[update].at(made, places, recast(fitted, wide))
+    return recast(made, dtype)
 
 
 def gather_nd(values: Array, indices: Array) -> Array:
     """What ``indices`` [..., k] name on the first k axes: [..., *values.shape[k:]], a copy."""
-    return np.array(values[_coordinates("gather_nd", values, indices)])
+    count, places = _coordinates("gather_nd", values, indices)
+    shape = (*indices.shape[:-1], *values.shape[count:])
+    require_room("gather_nd", shape, values.dtype)
+    return _joined(values, count)[places].reshape(shape)
 
 
 def scatter_nd(values: Array, indices: Array, new: Array, update: str) -> Array:
     """A copy in which ``new`` goes to the places of ``gather_nd``; ``update`` as in ``scatter``."""
-    places = _coordinates("scatter_nd", values, indices)
-    shape = (*indices.shape[:-1], *values.shape[len(places) :])
+    count, places = _coordinates("scatter_nd", values, indices)
+    shape = (*indices.shape[:-1], *values.shape[count:])
     if new.shape != shape:
         raise ShapeError(
             f"scatter_nd: values of shape {list(new.shape)} for places of shape {list(shape)}"
         )
-    return _updated("scatter_nd", values, places, new, update)
+    fresh = new.reshape(places.size, *values.shape[count:])
+    found = _updated("scatter_nd", _joined(values, count), places, fresh, update)
+    return found.reshape(values.shape)
 
 
-def _coordinates(name: str, values: Array, indices: Array) -> tuple[Array, ...]:
-    """One index array for each of the axes that the last axis of ``indices`` counts."""
+def _joined(values: Array, count: int) -> Array:
+    """The first axes as one, so that one index names a place on all of them."""
+    return values.reshape(math.prod(values.shape[:count]), *values.shape[count:])
+
+
+def _coordinates(name: str, values: Array, indices: Array) -> tuple[int, Array]:
+    """How many axes the last axis of ``indices`` counts, and the places on them joined to one."""
     count = indices.shape[-1] if indices.ndim else 0
     if not 1 <= count <= values.ndim:
         raise ShapeError(
             f"{name}: indices of shape {list(indices.shape)} name no places in shape "
             f"{list(values.shape)}; their last axis counts 1 to {values.ndim} coordinates"
         )
-    parts = [indices[..., axis] for axis in range(count)]
-    for part, size in zip(parts, values.shape, strict=False):
+    at = np.zeros(math.prod(indices.shape[:-1]), np.int64)
+    for axis, size in enumerate(values.shape[:count]):
+        part = indices[..., axis]
         check_indices(name, part, size)
-    return tuple(part.astype(np.int64) for part in parts)
+        at += _from_front(part.reshape(-1), size) * math.prod(values.shape[axis + 1 : count])
+    return count, at
 
 
 def one_hot(values: Array, classes: int) -> Array:

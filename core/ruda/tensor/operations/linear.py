@@ -15,6 +15,7 @@ from ruda.tensor.dtype import DType
 from ruda.tensor.operations.operands import (
     Array,
     check_broadcast,
+    common_shape,
     dtype_of,
     normalise_axes,
     normalise_axis,
@@ -23,7 +24,7 @@ from ruda.tensor.operations.operands import (
 )
 from ruda.tensor.operations.reductions import added, total
 from ruda.tensor.promotion import accumulator, promote, require_float, require_inexact
-from ruda.tensor.sizes import number, reach, sizes_of
+from ruda.tensor.sizes import number, reach, require_room, sizes_of
 
 
 def matmul(left: Array, right: Array) -> Array:
@@ -108,6 +109,7 @@ def vecdot(left: Array, right: Array, axis: int = -1) -> Array:
     if a.shape[-1] != b.shape[-1]:
         raise ShapeError(f"vecdot: axes of sizes {a.shape[-1]} and {b.shape[-1]} do not pair")
     x, y, result = pair("vecdot", a, b)
+    require_room("vecdot", (*common_shape("vecdot", x.shape, y.shape), 1), result)
     wide = accumulator(result) if result.is_float else result
     with np.errstate(all="ignore"):
         found = np.matmul(np.conj(recast(x, wide))[..., None, :], recast(y, wide)[..., :, None])[
@@ -144,10 +146,11 @@ def cross(left: Array, right: Array, axis: int = -1) -> Array:
     for array, place in ((left, one[0]), (right, one[1])):
         if array.shape[place] != 3:
             raise ShapeError(f"cross: axis {axis} of shape {list(array.shape)} has not size 3")
-    a, b, _ = pair("cross", np.moveaxis(left, one[0], -1), np.moveaxis(right, one[1], -1))
+    a, b, dtype = pair("cross", np.moveaxis(left, one[0], -1), np.moveaxis(right, one[1], -1))
+    wide = accumulator(dtype) if dtype.is_float else dtype
     with np.errstate(all="ignore"):
-        found = np.cross(a, b)
-    return np.moveaxis(found, -1, axis)
+        found = np.cross(recast(a, wide), recast(b, wide))
+    return recast(np.moveaxis(found, -1, axis), dtype)
 
 
 def diagonal(values: Array, offset: int = 0) -> Array:
@@ -240,6 +243,20 @@ def _vector_norm(sizes: Array, order: float) -> Array:
     if order == 2:
         return np.asarray(np.sqrt(added(np.square(sizes), (0,))))
     return np.asarray(added(sizes**order, (0,)) ** (1.0 / order))
+
+
+def cosine(left: Array, right: Array, axis: int, floor: float) -> Array:
+    """x·y / (|x|·|y|) along an axis of two shapes that broadcast, each norm at least ``floor``."""
+    first, second, dtype = pair("cosine_similarity", left, right)
+    require_float("cosine_similarity", dtype)
+    shape = common_shape("cosine_similarity", first.shape, second.shape)
+    # Halves stay f32 until the end: rounding each quotient would leave three digits of the sum.
+    wide = accumulator(dtype)
+    a, b = (
+        normalised(np.broadcast_to(recast(one, wide), shape), 2.0, axis, floor)
+        for one in (first, second)
+    )
+    return recast(vecdot(a, b, axis), dtype)
 
 
 def normalised(values: Array, order: float, axis: int, floor: float) -> Array:

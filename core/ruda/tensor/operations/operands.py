@@ -82,6 +82,13 @@ def check_broadcast(name: str, left: tuple[int, ...], right: tuple[int, ...]) ->
         require_room(name, tuple(b if a == 1 else a for a, b in together)[::-1], DType.C128)
 
 
+def common_shape(name: str, left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that two shapes broadcast to; NumPy has it for 32 axes. Raises ShapeError."""
+    check_broadcast(name, left, right)
+    together = zip_longest(reversed(left), reversed(right), fillvalue=1)
+    return tuple(b if a == 1 else a for a, b in together)[::-1]
+
+
 def working(name: str, values: Array) -> tuple[DType, Array]:
     """The float dtype of the values, and the values in the dtype to compute in (f32 for halves)."""
     dtype = dtype_of(values)
@@ -93,16 +100,25 @@ def normalise_axis(name: str, values: Array, axis: int, *, extra: int = 0) -> in
     """The axis counted from the front. Raises IndexRangeError outside the rank."""
     rank = values.ndim + extra
     if type(axis) is not int:
-        try:
-            axis = index(axis)
-        except TypeError:
-            raise DTypeError(f"{name}: an axis is one integer, got {axis!r}") from None
+        axis = _one_axis(name, axis)
+    if not rank:
+        raise IndexRangeError(f"{name}: a scalar has no axes, not even {shown_number(axis)}")
     if not -rank <= axis < rank:
         raise IndexRangeError(
             f"{name}: axis {shown_number(axis)} is outside shape {list(values.shape)} "
             f"(axes {-rank} to {rank - 1})"
         )
     return axis % rank
+
+
+def _one_axis(name: str, axis: Any) -> int:
+    """An integer of another type; True and False are no axes, though Python counts with them."""
+    try:
+        if not isinstance(axis, bool | np.bool_):
+            return index(axis)
+    except TypeError:
+        pass
+    raise DTypeError(f"{name}: an axis is one integer, got {axis!r}")
 
 
 def normalise_axes(name: str, values: Array, axis: Axes) -> tuple[int, ...] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,15 +22,32 @@ def argsort(
     """Places, as i64, that sort an axis. Stable: equal values keep their order, both ways."""
     require_real("argsort", dtype_of(values))
     if not values.ndim:
+        normalise_axis("argsort", values.reshape(1), axis)
         return np.zeros((), np.int64)
     axis = normalise_axis("argsort", values, axis)
-    seen = widened(values)
     kind: Literal["stable"] | None = "stable" if stable else None
-    if not descending:
-        return np.argsort(seen, axis=axis, kind=kind).astype(np.int64)
-    # Sorting the reversed axis and reversing the result keeps equal values in order.
-    back = np.argsort(np.flip(seen, axis), axis=axis, kind=kind)
-    return np.asarray(seen.shape[axis] - 1 - np.flip(back, axis)).astype(np.int64)
+
+    def places(seen: Array, at: int) -> Array:
+        if not descending:
+            return np.argsort(seen, axis=at, kind=kind).astype(np.int64)
+        # Sorting the reversed axis and reversing the result keeps equal values in order.
+        back = np.argsort(np.flip(seen, at), axis=at, kind=kind)
+        return np.asarray(seen.shape[at] - 1 - np.flip(back, at)).astype(np.int64)
+
+    return _along(widened(values), axis, places)
+
+
+_MOST_SORTED = 32
+"""NumPy sorts arrays of more axes than this only where they are seen as rows."""
+
+
+def _along(values: Array, axis: int, compute: Callable[[Array, int], Array]) -> Array:
+    """``compute`` on the values and an axis, of which every size stays, with any number of axes."""
+    if values.ndim <= _MOST_SORTED:
+        return compute(values, axis)
+    moved = np.moveaxis(values, axis, -1)
+    rows = moved.reshape(math.prod(moved.shape[:-1]), moved.shape[-1])
+    return np.moveaxis(compute(rows, 1).reshape(moved.shape), -1, axis)
 
 
 _SHORT = (np.dtype(np.float32), np.dtype(np.int32))
@@ -57,10 +75,12 @@ def sort(values: Array, axis: int = -1, *, descending: bool = False, stable: boo
     """Values of an axis in order."""
     require_real("sort", dtype_of(values))
     if not values.ndim:
+        normalise_axis("sort", values.reshape(1), axis)
         return values
     axis = normalise_axis("sort", values, axis)
     seen = widened(values)
-    done = np.sort(seen, axis=axis, kind="stable" if stable else None)
+    kind: Literal["stable"] | None = "stable" if stable else None
+    done = _along(seen, axis, lambda rows, at: np.sort(rows, axis=at, kind=kind))
     done = np.flip(done, axis) if descending else done
     return done if seen is values else done.astype(values.dtype)
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from ruda.errors import DTypeError, SettingError, ShapeError
 from ruda.tensor.casting import scalar
+from ruda.tensor.dtype import DType
 from ruda.tensor.operations.operands import Array, dtype_of
 from ruda.tensor.promotion import Scalar, promote_scalar
-from ruda.tensor.sizes import require_room, whole
+from ruda.tensor.sizes import require_room, sizes_of
 
 PadMode: TypeAlias = Literal["constant", "reflect", "edge"]
 
@@ -27,7 +28,7 @@ def pad(
     DTypeError for a fill that the dtype does not take.
     """
     shape = list(values.shape)
-    asked = [tuple(whole("pad", "a width", width) for width in one) for one in pairs]
+    asked = [sizes_of("pad", one, "a width") for one in pairs]
     if len(asked) > values.ndim or any(len(one) != 2 or min(one) < 0 for one in asked):
         raise ShapeError(
             f"pad: shape {shape} takes at most {values.ndim} pairs (before, after) of sizes from "
@@ -41,6 +42,8 @@ def pad(
         return values.copy()
     if mode == "constant":
         dtype = dtype_of(values)
+        if dtype is DType.BOOL and type(fill) is int and fill in (0, 1):
+            fill = bool(fill)  # so that what others are filled with suits bool as well
         if promote_scalar("pad", dtype, fill) is not dtype:
             raise DTypeError(f"pad: {dtype} does not take the fill {fill!r}; cast the tensor first")
         return np.pad(values, widths, constant_values=scalar(fill, dtype))

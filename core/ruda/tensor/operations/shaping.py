@@ -13,7 +13,7 @@ from ruda.errors import ShapeError
 from ruda.tensor.operations.operands import (
     Array,
     Axes,
-    check_broadcast,
+    common_shape,
     dtype_of,
     normalise_axes,
     normalise_axis,
@@ -24,7 +24,10 @@ from ruda.tensor.sizes import reach, require_room, shown_sizes, sizes_of, whole
 
 
 def reshape(values: Array, shape: Sequence[int]) -> Array:
-    """The same values in row-major order under another shape; one axis may be -1. A view."""
+    """The same values in row-major order under another shape; one axis may be -1.
+
+    A view where memory allows.
+    """
     wanted = sizes_of("reshape", shape)
     known = math.prod(size for size in wanted if size != -1)
     free = wanted.count(-1)
@@ -86,7 +89,9 @@ def move_axes(values: Array, source: Axes, target: Axes) -> Array:
 
 def unsqueeze(values: Array, axis: int) -> Array:
     """A new axis of size 1 at this position of the result; a view."""
-    return np.expand_dims(values, normalise_axis("unsqueeze", values, axis, extra=1))
+    place = normalise_axis("unsqueeze", values, axis, extra=1)
+    require_room("unsqueeze", (*values.shape, 1), values.dtype)
+    return np.expand_dims(values, place)
 
 
 def squeeze(values: Array, axis: Axes) -> Array:
@@ -129,8 +134,7 @@ def broadcast(parts: Sequence[Array]) -> list[Array]:
     """All arrays with their common shape; views."""
     shape: tuple[int, ...] = ()
     for part in parts:
-        check_broadcast("broadcast_arrays", shape, part.shape)
-        shape = np.broadcast_shapes(shape, part.shape)
+        shape = common_shape("broadcast_arrays", shape, part.shape)
     return [np.broadcast_to(part, shape) for part in parts]
 
 
@@ -225,7 +229,9 @@ def stack(parts: Sequence[Array], axis: int) -> Array:
                 f"stack: tensor {number} has shape {list(part.shape)}, the first one "
                 f"{list(parts[0].shape)}"
             )
-    return np.stack(promoted("stack", parts), normalise_axis("stack", parts[0], axis, extra=1))
+    place = normalise_axis("stack", parts[0], axis, extra=1)
+    require_room("stack", (*parts[0].shape, len(parts)), parts[0].dtype)
+    return np.stack(promoted("stack", parts), place)
 
 
 def unstack(values: Array, axis: int) -> list[Array]:
@@ -273,6 +279,9 @@ def windows(values: Array, axis: int, size: int, step: int) -> Array:
             f"unfold: windows of {shown_number(size)} every {shown_number(step)} do not fit axis "
             f"{axis} of shape {list(values.shape)}"
         )
+    count = values.shape[axis] - size + 1
+    front, behind = values.shape[:axis], values.shape[axis + 1 :]
+    require_room("unfold", (*front, count, *behind, size), values.dtype)
     # Words of the same width: NumPy does not know how to describe others' floats there.
     words = values.view(f"u{values.itemsize}") if dtype_of(values).is_float else values
     every = np.lib.stride_tricks.sliding_window_view(words, size, axis=axis)
