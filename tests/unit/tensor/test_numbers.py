@@ -119,7 +119,7 @@ def test_distances_of_integers_are_exact():
 def test_the_array_api_makes_no_values_that_do_not_fit():
     with pytest.raises(DTypeError, match="1 of 3 values of f64 do not fit i8"):
         xp.linspace(0, 200, 3, dtype=xp.int8)
-    with pytest.raises(DTypeError, match="10 of 10 values of f64 do not fit f16"):
+    with pytest.raises(DTypeError, match="10 of 10 values of i64 do not fit f16"):
         xp.arange(100_000, 100_010, dtype=xp.float16)
     for make in (
         lambda: xp.linspace(0, 10**400, 3),

@@ -8,8 +8,11 @@ import cmath
 import inspect
 import itertools
 import math
+from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import ruda.tensor.xp as xp
 from ruda.errors import OperationError
@@ -234,3 +237,29 @@ def test_complex_edges(name, dtype):
 def test_integers_have_no_result_where_floats_have_infinity():
     with pytest.raises(OperationError, match="an integer is divided by 0"):
         xp.remainder(xp.asarray([1]), xp.asarray([0]))
+
+
+@given(
+    st.floats(-1e18, 1e18) | st.integers(-(2**60), 2**60),
+    st.floats(1e-12, 1e6) | st.integers(1, 1000),
+    st.integers(0, 40),
+    st.booleans(),
+)
+def test_arange_adds_the_step_that_it_is_given(start, step, count, falling):
+    """Also where the start is so much larger that start + step is rounded."""
+    step = -step if falling else step
+    made = xp.arange(start, start + count * step, step, dtype=xp.float64).tolist()
+    assert len(made) == max(0, math.ceil((start + count * step - start) / step))
+    for place, value in enumerate(made):
+        exact = Fraction(start) + place * Fraction(step)
+        largest = max(abs(value), abs(place * step))
+        assert abs(Fraction(value) - exact) <= Fraction(math.ulp(largest))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "float16"])
+def test_arange_of_integers_rounds_each_value_once(dtype):
+    named = getattr(xp, dtype)
+    first = 2011 if dtype == "float16" else 2**24 - 3 if "32" in dtype or "64" in dtype else 0
+    for start in (first, 2**53 - 2) if dtype == "float64" else (first,):
+        made = xp.arange(start, start + 90, 7, dtype=named).tolist()
+        assert made == [xp.asarray(one, dtype=named).item() for one in range(start, start + 90, 7)]

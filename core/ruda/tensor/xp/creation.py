@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from ruda.tensor.device import HostDevice
 from ruda.tensor.dtype import DType
 from ruda.tensor.exchange import array_of
 from ruda.tensor.operations import shaping
+from ruda.tensor.operations.operands import Array
 from ruda.tensor.promotion import Scalar, require_dtype
 from ruda.tensor.sizes import reach, require_room
 from ruda.tensor.tensor import Tensor
@@ -184,27 +186,45 @@ def arange(
         raise SettingError("arange: a step of 0 never arrives")
     whole = all(isinstance(one, int) for one in (start, stop, step))
     wanted = dtype or (DEFAULT_INT if whole else DEFAULT_FLOAT)
-    if whole:
-        counted = range(int(start), int(stop), int(step))
-        made = np.arange(_length("arange", counted), dtype=np.int64)
-        if wanted.is_integer:
-            _require_held("arange", counted, wanted)
-            # Unsigned arithmetic modulo 2⁶⁴ is exact for every range that its ends fit.
-            first = np.uint64(counted.start % (1 << 64))
-            stride = np.uint64(counted.step % (1 << 64))
-            with np.errstate(over="ignore"):
-                return wrap((first + made.astype(np.uint64) * stride).astype(wanted.numpy))
-        _require_float64(counted)
-        spread = float(counted.start) + made * float(counted.step)
-        return Tensor.from_data(spread.astype(np.float64), dtype=wanted)
+    require_dtype("arange", wanted)
+    if not whole:
+        return Tensor.from_data(_spaced(start, stop, step), dtype=wanted)
+    counted = range(int(start), int(stop), int(step))
+    length = _length("arange", counted)
+    if wanted.is_integer:
+        _require_held("arange", counted, wanted)
+        return wrap(_counted(counted, length).astype(wanted.numpy))
+    if not counted or all(-(1 << 63) <= end < 1 << 63 for end in (counted[0], counted[-1])):
+        return Tensor.from_data(_counted(counted, length).astype(np.int64), dtype=wanted)
+    _require_float64(counted)
+    spread = float(counted.start) + np.arange(length, dtype=np.int64) * float(counted.step)
+    return Tensor.from_data(spread.astype(np.float64), dtype=wanted)
+
+
+def _counted(counted: range, length: int) -> Array:
+    """The integers of a range modulo 2⁶⁴, which is exact for every range that its ends fit."""
+    first = np.uint64(counted.start % (1 << 64))
+    stride = np.uint64(counted.step % (1 << 64))
+    with np.errstate(over="ignore"):
+        return np.asarray(first + np.arange(length, dtype=np.uint64) * stride)
+
+
+def _spaced(start: float, stop: float, step: float) -> Array:
+    """The values start + i · step in float64, ceil((stop - start) / step) of them.
+
+    NumPy's takes the difference of its first two values for the step, which is another number
+    where the start is much larger: it makes 1e16 + 1 the same as 1e16, and all values alike.
+    """
     try:
-        spaced = np.arange(start, stop, step, dtype=np.float64)
+        length = math.ceil((float(stop) - float(start)) / float(step))
+        places = np.arange(length, dtype=np.float64)
     except (ValueError, OverflowError):
         raise SettingError(
             f"arange: {shown_number(start)} to {shown_number(stop)} by {shown_number(step)} are "
             f"too many values, or beyond float64"
         ) from None
-    return Tensor.from_data(spaced, dtype=wanted)
+    with np.errstate(over="ignore"):
+        return float(start) + places * float(step)
 
 
 def _require_float64(counted: range) -> None:
@@ -261,6 +281,7 @@ def linspace(
         raise SettingError("linspace: an end is an integer beyond float64") from None
     both = complex in (type(start), type(stop))
     wanted = dtype or (DEFAULT_COMPLEX if both else DEFAULT_FLOAT)
+    require_dtype("linspace", wanted)
     with np.errstate(all="ignore"):
         made = np.linspace(first, last, num, endpoint=endpoint)
     if wanted.is_integer and not both:

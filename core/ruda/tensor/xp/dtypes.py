@@ -144,8 +144,9 @@ def iinfo(type: DType | Tensor, /) -> IntegerLimits:
 def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> Flag:
     """True where the dtype is that one, of that kind, or one of several.
 
-    Raises SettingError for a kind that the standard does not have.
+    Raises SettingError for a kind that the standard does not have, DTypeError for what is no dtype.
     """
+    _require_dtype("isdtype", dtype)
     for one in kind if isinstance(kind, tuple) else (kind,):
         if isinstance(one, DType):
             if dtype is one:
@@ -175,6 +176,9 @@ def result_type(*arrays_and_dtypes: Tensor | DType | Scalar) -> DType:
 
 
 def _of_numbers(numbers: list[Scalar]) -> DType:
+    for one in numbers:
+        if not isinstance(one, bool | int | float | complex):
+            raise DTypeError(f"result_type: {type(one).__name__} is not a number or a tensor")
     order = (complex, DEFAULT_COMPLEX), (float, DEFAULT_FLOAT), (bool, DType.BOOL)
     kinds = [next((d for k, d in order if isinstance(one, k)), DEFAULT_INT) for one in numbers]
     result = kinds[0]

@@ -16,7 +16,7 @@ from ruda.tensor.dtype import DType
 from ruda.tensor.operations import linear, shaping
 from ruda.tensor.operations.operands import check_broadcast, dtype_of, pair, recast
 from ruda.tensor.promotion import require_inexact
-from ruda.tensor.sizes import whole
+from ruda.tensor.sizes import number, whole
 from ruda.tensor.tensor import Tensor
 from ruda.tensor.xp._given import array, wrap
 from ruda.tensor.xp.dtypes import finfo
@@ -202,7 +202,7 @@ def _tolerance(name: str, values: np.ndarray[Any, Any], rtol: float | Tensor | N
     linear.require_matrices(name, values)
     if rtol is None:
         return max(values.shape[-2:]) * float(finfo(DType.from_numpy(values.dtype)).eps)
-    return rtol._array if isinstance(rtol, Tensor) else rtol
+    return rtol._array if isinstance(rtol, Tensor) else number(name, "rtol", rtol)
 
 
 def qr(x: Tensor, /, *, mode: str = "reduced") -> QRResult:
