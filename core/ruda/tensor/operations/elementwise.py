@@ -79,20 +79,14 @@ def _comparison(name: str, compute: Callable[[Array, Array], Array], check: Chec
     alike = _binary(name, compute, check)
 
     def run(left: Operand, right: Operand) -> Array:
-        if isinstance(left, np.ndarray) and _is_real(right) and left.dtype.kind in "iu":
-            order = _order(name, left, right)
-            return alike(left, right) if order is None else np.asarray(compute(order, _LEVEL))
-        if isinstance(right, np.ndarray) and _is_real(left) and right.dtype.kind in "iu":
-            order = _order(name, right, left)
-            return alike(left, right) if order is None else np.asarray(compute(_LEVEL, order))
+        with np.errstate(all="ignore"):
+            if isinstance(left, np.ndarray) and left.dtype.kind in "iu" and _is_real(right):
+                return np.asarray(compute(*_unrounded(name, left, right)))
+            if isinstance(right, np.ndarray) and right.dtype.kind in "iu" and _is_real(left):
+                return np.asarray(compute(*reversed(_unrounded(name, right, left))))
         return alike(left, right)
 
     return run
-
-
-_LEVEL = np.zeros((), np.int8)
-_DIGITS = {DType.F64: 53, DType.F32: 24, DType.F16: 11, DType.BF16: 8}
-"""Bits of an integer that each float holds."""
 
 
 def _is_real(value: Operand) -> bool:
@@ -101,19 +95,27 @@ def _is_real(value: Operand) -> bool:
     return type(value) is float
 
 
-def _order(name: str, whole: Array, real: Operand) -> Array | None:
-    """-1, 0 or 1: how integers stand to floats, NaN beside NaN; None where no rounding matters."""
+def _unrounded(name: str, whole: Array, real: Operand) -> tuple[Array, Array]:
+    """Two arrays that stand to each other as integers do to floats, all of which f64 holds."""
     if isinstance(real, np.ndarray):
         require_computable(name, dtype_of(real))
         check_broadcast(name, whole.shape, real.shape)
-        # A sign takes one bit; NumPy says of i64, too, that f64 holds it.
-        bits = dtype_of(whole).bits - (whole.dtype.kind == "i")
-        if bits <= _DIGITS[dtype_of(real)]:
-            return None
-    floats = recast(real, DType.F64) if isinstance(real, np.ndarray) else np.asarray(real)
+        floats = recast(real, DType.F64)
+    else:
+        floats = np.asarray(real)
+    if whole.itemsize < 8:
+        return whole, floats  # NumPy compares these in f64
+    return _order(whole, floats), _LEVEL
+
+
+_LEVEL = np.zeros((), np.int8)
+
+
+def _order(whole: Array, floats: Array) -> Array:
+    """-1, 0 or 1: how integers of 64 bits stand to f64, and NaN beside NaN."""
     below = np.floor(floats)
     info = np.iinfo(whole.dtype)
-    # Of u64 and i64 the largest is no f64; the next one, which is a power of two, is.
+    # The largest integer is no f64; the next one, which is a power of two, is.
     inside = (floats >= info.min) & (floats < float(info.max + 1))
     near = np.where(inside, below, 0).astype(whole.dtype)
     order = (whole > near).astype(np.int8) - (whole < near)
