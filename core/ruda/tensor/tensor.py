@@ -24,6 +24,7 @@ from ruda.tensor.methods.held import tensor_array
 from ruda.tensor.methods.indexing import Indexing
 from ruda.tensor.methods.linear import Linear
 from ruda.tensor.methods.networks import Networks
+from ruda.tensor.methods.quantizing import Quantizing
 from ruda.tensor.methods.reducing import Ordering, Reducing
 from ruda.tensor.methods.shaping import Shaping
 from ruda.tensor.methods.transforming import Transforming
@@ -52,13 +53,15 @@ class Tensor(
     Networks,
     Activating,
     Creating,
+    Quantizing,
 ):
     """An immutable array with a dtype. Operations return new tensors, which may share memory.
 
     ``flex32`` values are held as f32 and a 32-bit bool as bool; packed and quantized dtypes have
-    no tensor, only ``TensorData``. Safe to use from several threads, as long as none assigns to
-    elements (``t[i] = v`` gives this one object a changed copy of its values). Methods have RUDA's
-    names; ``ruda.tensor.xp`` has those of the Array API standard.
+    no tensor, only ``TensorData``; ``quantize`` makes a ``QuantizedTensor``. Safe to use from
+    several threads, as long as none assigns to elements (``t[i] = v`` gives this one object a
+    changed copy of its values). Methods have RUDA's names; ``ruda.tensor.xp`` has those of the
+    Array API standard.
     """
 
     __slots__ = ()
