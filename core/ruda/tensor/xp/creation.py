@@ -283,24 +283,21 @@ def linspace(
     wanted = dtype or (DEFAULT_COMPLEX if both else DEFAULT_FLOAT)
     require_dtype("linspace", wanted)
     with np.errstate(all="ignore"):
-        made = _between(first, last, num, endpoint)
+        made = _between(first.real, last.real, num, endpoint)
+        if both:
+            made = made.astype(np.complex128)
+            made.imag = _between(first.imag, last.imag, num, endpoint)
     if wanted.is_integer and not both:
         made = np.floor(made)
-    return Tensor.from_data(np.asarray(made), dtype=wanted)
+    return Tensor.from_data(made, dtype=wanted)
 
 
-def _between(first: complex, last: complex, num: int, endpoint: Flag) -> Array:
-    """np.linspace, whose step may not overflow where both ends are finite; complex ends by part."""
-    if isinstance(first, complex) or isinstance(last, complex):
-        first, last = complex(first), complex(last)
-        made = np.empty(num, np.complex128)
-        made.real = _between(first.real, last.real, num, endpoint)
-        made.imag = _between(first.imag, last.imag, num, endpoint)
-        return made
+def _between(first: float, last: float, num: int, endpoint: Flag) -> Array:
+    """np.linspace, whose step may not overflow where both ends are finite."""
     if math.isfinite(first) and math.isfinite(last) and math.isinf(last - first):
         # Of numbers as large as these the half is exact.
-        return 2 * np.linspace(first / 2, last / 2, num, endpoint=endpoint)
-    return np.linspace(first, last, num, endpoint=endpoint)
+        return np.asarray(2 * np.linspace(first / 2, last / 2, num, endpoint=endpoint))
+    return np.asarray(np.linspace(first, last, num, endpoint=endpoint))
 
 
 def eye(
