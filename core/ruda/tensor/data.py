@@ -143,6 +143,11 @@ class TensorData:
         the dtype lies between the ends.
         """
         require_dtype("random", dtype)
+        if not isinstance(distribution, Distribution):
+            raise DTypeError(
+                f"random: expected a Distribution, got {type(distribution).__name__}; "
+                f"Distribution.default() is uniform from 0 to below 1"
+            )
         drawn = distribution.sample(shape_of("random", shape, DType.F64), seed=seed)
         made, lost = cast(drawn, DType.F64, dtype)
         if lost.overflow:
@@ -202,10 +207,15 @@ class TensorData:
     def compare(self, other: TensorData, tolerance: Tolerance | None = None) -> Difference:
         """What differs: exactly, or beyond the tolerance. Never raises for differences.
 
-        Raises DTypeError where values have no numbers to compare (packed, quantized).
+        Packed and quantized values have no numbers to compare: those of one dtype are compared as
+        bits. Raises DTypeError where only one side is such, or both are of two dtypes.
         """
-        if not isinstance(other, TensorData):
-            raise DTypeError(f"compare: {type(other).__name__} is no TensorData; see to_data()")
+        _require_data("compare", other)
+        if tolerance is not None and not isinstance(tolerance, Tolerance):
+            raise DTypeError(
+                f"compare: expected a Tolerance, got {tolerance!r}; Tolerance.rel_abs(…, …) makes "
+                f"one of two numbers"
+            )
         dtypes = (self.dtype, other.dtype)
         for dtype in dtypes:
             if dtype.is_raw and dtypes[0] is not dtypes[1]:
@@ -219,6 +229,7 @@ class TensorData:
 
         Otherwise floats are compared in the dtype of this one, to which the others are rounded.
         """
+        _require_data("assert_eq", other)
         if strict and self.dtype is not other.dtype:
             raise AssertionError(f"dtypes differ: {self.dtype} and {other.dtype}")
         both = self.dtype.is_float and other.dtype.is_float
@@ -226,7 +237,8 @@ class TensorData:
 
     def assert_approx_eq(self, other: TensorData, tolerance: Tolerance | None = None) -> None:
         """Raise AssertionError where values lie further apart than the tolerance (balanced)."""
-        _assert_none(self.compare(other, tolerance or Tolerance.balanced()))
+        given = Tolerance.balanced() if tolerance is None else tolerance
+        _assert_none(self.compare(other, given))
 
     def assert_within_range(self, low: float, high: float, *, inclusive: bool = False) -> None:
         """Raise AssertionError unless every value is in [low, high), or [low, high] if inclusive.
@@ -353,6 +365,11 @@ def _default_dtype(source: DType) -> DType:
     if source is DType.C128:
         return DType.C64
     return DEFAULT_FLOAT if source.is_float else DEFAULT_INT
+
+
+def _require_data(name: str, other: object) -> None:
+    if not isinstance(other, TensorData):
+        raise DTypeError(f"{name}: {type(other).__name__} is no TensorData; see to_data()")
 
 
 def _assert_none(difference: Difference) -> None:

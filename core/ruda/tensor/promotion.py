@@ -89,7 +89,7 @@ def require_dtype(operation: str, dtype: object) -> None:
 
 def require_computable(operation: str, dtype: DType) -> None:
     """Raise DTypeError if operations do not take this dtype."""
-    if dtype not in _COMPUTABLE:
+    if type(dtype) is not DType or dtype not in _COMPUTABLE:
         require_dtype(operation, dtype)
         raise DTypeError(f"{operation}: {dtype} is for storage only; cast it to f32 first")
 

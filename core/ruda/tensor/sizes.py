@@ -25,6 +25,13 @@ def whole(name: str, what: str, value: Any) -> int:
         raise DTypeError(f"{name}: {what} is a whole number, got {value!r}") from None
 
 
+def switch(name: str, what: str, value: Any) -> bool:
+    """True or False. Raises DTypeError for anything else, which Python would take for one."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise DTypeError(f"{name}: {what} is True or False, got {value!r}")
+
+
 def number(name: str, what: str, value: Any) -> float:
     """A real number of any type, as a float. Raises DTypeError for anything else."""
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -30,7 +30,7 @@ from ruda.tensor.methods.shaping import Shaping
 from ruda.tensor.methods.transforming import Transforming
 from ruda.tensor.operations import shaping
 from ruda.tensor.operations.operands import recast
-from ruda.tensor.promotion import DEFAULT_FLOAT, Scalar
+from ruda.tensor.promotion import DEFAULT_FLOAT, Scalar, require_dtype
 
 Array = np.ndarray[Any, Any]
 
@@ -95,6 +95,8 @@ class Tensor(
             raise DTypeError(
                 f"the only device is {HOST}, got {device!r}; an element type goes by name: dtype=…"
             )
+        if dtype is not None:
+            require_dtype("TensorData", dtype)
         wanted = None if dtype is None else _COMPUTED_AS.get(dtype, dtype)
         made = data if isinstance(data, TensorData) else TensorData.of(data, wanted)
         wanted = wanted or _COMPUTED_AS.get(made.dtype, made.dtype)
@@ -143,12 +145,12 @@ class Tensor(
     @staticmethod
     def cat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
         """Join along an existing axis; dtypes promote. A copy."""
-        return _wrap(shaping.concatenate([tensor_array("cat", t) for t in tensors], axis))
+        return _wrap(shaping.concatenate(_arrays("cat", tensors), axis))
 
     @staticmethod
     def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
         """Join tensors of one shape along a new axis; dtypes promote. A copy."""
-        return _wrap(shaping.stack([tensor_array("stack", t) for t in tensors], axis))
+        return _wrap(shaping.stack(_arrays("stack", tensors), axis))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -225,6 +227,7 @@ class Tensor(
         Floats become integers by truncation, and NaN becomes 0. A view where nothing changes.
         ``ruda.tensor.cast`` counts what is lost. Raises DTypeError where there is no conversion.
         """
+        require_dtype("cast", dtype)
         return _wrap(recast(self._array, _COMPUTED_AS.get(dtype, dtype)))
 
     def __repr__(self) -> str:
@@ -302,6 +305,13 @@ class Tensor(
         return exchange.capsule(
             self._array, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )
+
+
+def _arrays(name: str, tensors: Iterable[Tensor]) -> list[Array]:
+    """The arrays of several tensors. Raises DTypeError for what is none."""
+    if not isinstance(tensors, Iterable):
+        raise DTypeError(f"{name}: expected several tensors, got {type(tensors).__name__}")
+    return [tensor_array(name, one) for one in tensors]
 
 
 def _wrap(array: Array) -> Tensor:

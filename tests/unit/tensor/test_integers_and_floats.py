@@ -100,6 +100,7 @@ def test_strict_tells_all_floats_of_8_bits_apart(dtype):
 M = Tensor.from_data([[1.0, 2.0], [3.0, 4.0]])
 B = Tensor.from_data([True, False])
 ONE = Tensor.from_data(1.0)
+DATA = TensorData.of([1.0])
 
 
 @pytest.mark.parametrize("flag", [True, False, np.True_])
@@ -120,6 +121,21 @@ REFUSED = [
     (lambda: M.pad((1, 1)), DTypeError, "pad: expected several whole numbers, got 1"),
     (lambda: M * np.float64(2), DTypeError, "multiply: numpy.float64 is no Python number; take it"),
     (lambda: B & np.True_, DTypeError, "bitwise_and: numpy.bool is no Python number"),
+    (lambda: M.sum(0, keepdims=2), DTypeError, "sum: keepdims is True or False, got 2"),
+    (lambda: M.argmax(0, keepdims="x"), DTypeError, "argmax: keepdims is True or False, got 'x'"),
+    (lambda: M.cast(M), DTypeError, "cast: Tensor"),
+    (lambda: Tensor.eye(2, dtype=[]), DTypeError, r"eye: \[\] is no dtype; expected a DType"),
+    (lambda: Tensor.cat(2), DTypeError, "cat: expected several tensors, got int"),
+    (lambda: M.pad(3), DTypeError, "pad: expected pairs of whole numbers, got 3"),
+    (lambda: M[0].categorical(1, 7), DTypeError, "categorical: expected a numpy.random.Generator"),
+    (lambda: M.random_like(0.5, seed=1), DTypeError, "random: expected a Distribution, got float"),
+    (lambda: DATA.compare(DATA, 0.1), DTypeError, "compare: expected a Tolerance, got 0.1; Tolera"),
+    (lambda: DATA.assert_eq(np.ones(1)), DTypeError, "assert_eq: ndarray is no TensorData; see to"),
+    (
+        lambda: DATA.assert_approx_eq(DATA, 0.0),
+        DTypeError,
+        "compare: expected a Tolerance, got 0.0",
+    ),
     (lambda: bool(M), ShapeError, r"bool: shape \[2, 2\] has 4 truth values, not one; any\(\) and"),
     (lambda: bool(Tensor.zeros((0,))), ShapeError, r"bool: shape \[0\] has 0 truth values"),
     (lambda: M.topk(3), ShapeError, r"topk: axis 1 of shape \[2, 2\] has 2 values, not 3"),

@@ -24,7 +24,7 @@ from ruda.tensor.operations.operands import (
 )
 from ruda.tensor.operations.reductions import added, total
 from ruda.tensor.promotion import accumulator, promote, require_float, require_inexact
-from ruda.tensor.sizes import number, reach, require_room, sizes_of
+from ruda.tensor.sizes import number, reach, require_room, sizes_of, switch
 
 
 def matmul(left: Array, right: Array) -> Array:
@@ -215,6 +215,7 @@ def vector_norm(
     require_inexact("vector_norm", dtype)
     axes = normalise_axes("vector_norm", values, axis)
     order = number("vector_norm", "an order", order)
+    keepdims = switch("vector_norm", "keepdims", keepdims)
     wide = recast(values, accumulator(dtype))
     if axes is None:
         # NumPy flattens here and then has lost the axes to keep.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -28,6 +28,8 @@ def pad(
     DTypeError for a fill that the dtype does not take.
     """
     shape = list(values.shape)
+    if not isinstance(pairs, Iterable):
+        raise DTypeError(f"pad: expected pairs of whole numbers, got {pairs!r}")
     asked = [sizes_of("pad", one, "a width") for one in pairs]
     if len(asked) > values.ndim or any(len(one) != 2 or min(one) < 0 for one in asked):
         raise ShapeError(

@@ -31,7 +31,8 @@ def grid_sample(values: Array, grid: Array, mode: Mode, edge: Edge, align_corner
     Formulas of PyTorch's ``grid_sample``; bicubic is Keys' with a = -0.75. Raises ShapeError,
     DTypeError for what is no float, SettingError for another mode or edge.
     """
-    if mode not in ("bilinear", "nearest", "bicubic") or edge not in _EDGES:
+    known = isinstance(edge, str) and edge in _EDGES
+    if not known or mode not in ("bilinear", "nearest", "bicubic"):
         raise SettingError(
             f"grid_sample: mode is bilinear, nearest or bicubic, the edge zeros, border or "
             f"reflection; got {mode!r} and {edge!r}"

@@ -32,7 +32,7 @@ from ruda.tensor.promotion import (
     require_float,
     require_real,
 )
-from ruda.tensor.sizes import number
+from ruda.tensor.sizes import number, switch
 
 Reduction = Callable[..., Any]
 
@@ -42,7 +42,7 @@ def _folded(
 ) -> Array:
     source = dtype_of(values)
     require_computable(name, source)
-    axes = normalise_axes(name, values, axis)
+    axes, keepdims = normalise_axes(name, values, axis), switch(name, "keepdims", keepdims)
     if dtype is not None:
         require_computable(name, dtype)
     result = dtype or (accumulator(source) if source.kind in _WHOLE else source)
@@ -151,6 +151,7 @@ def mean(values: Array, axis: Axes = None, *, keepdims: bool = False) -> Array:
     dtype = dtype_of(values)
     require_computable("mean", dtype)
     axes = normalise_axes("mean", values, axis)
+    keepdims = switch("mean", "keepdims", keepdims)
     inexact = dtype.is_float or values.dtype.kind == "c"
     working = accumulator(dtype) if inexact else DType.F64
     wide = recast(values, working)
@@ -184,7 +185,7 @@ def deviation(
 def _spread(name: str, values: Array, axis: Axes, correction: float, keepdims: bool) -> Array:
     dtype = dtype_of(values)
     require_float(name, dtype)
-    axes = normalise_axes(name, values, axis)
+    axes, keepdims = normalise_axes(name, values, axis), switch(name, "keepdims", keepdims)
     wide = recast(values, accumulator(dtype))
     count = _count(wide, axes)
     with np.errstate(all="ignore"):
@@ -216,6 +217,7 @@ def maximum(values: Array, axis: Axes = None, *, keepdims: bool = False) -> Arra
     """Largest value; NaN wins. Raises ShapeError over nothing."""
     require_real("max", dtype_of(values))
     axes = filled_axes("max", values, axis)
+    keepdims = switch("max", "keepdims", keepdims)
     with np.errstate(all="ignore"):
         return np.asarray(np.max(values, axis=axes, keepdims=keepdims))
 
@@ -224,6 +226,7 @@ def minimum(values: Array, axis: Axes = None, *, keepdims: bool = False) -> Arra
     """Smallest value; NaN wins. Raises ShapeError over nothing."""
     require_real("min", dtype_of(values))
     axes = filled_axes("min", values, axis)
+    keepdims = switch("min", "keepdims", keepdims)
     with np.errstate(all="ignore"):
         return np.asarray(np.min(values, axis=axes, keepdims=keepdims))
 
@@ -242,24 +245,28 @@ def _position(name: str, find: Reduction, values: Array, axis: int | None, keepd
     require_real(name, dtype_of(values))
     one = None if axis is None else normalise_axis(name, values, axis)
     filled_axes(name, values, one)
+    keepdims = switch(name, "keepdims", keepdims)
     return np.asarray(find(widened(values), axis=one, keepdims=keepdims)).astype(np.int64)
 
 
 def every(values: Array, axis: Axes = None, *, keepdims: bool = False) -> Array:
     """True where all values are other than 0; over nothing True. NaN counts as other than 0."""
     axes = normalise_axes("all", values, axis)
+    keepdims = switch("all", "keepdims", keepdims)
     return np.asarray(np.all(values != 0, axis=axes, keepdims=keepdims))
 
 
 def some(values: Array, axis: Axes = None, *, keepdims: bool = False) -> Array:
     """True where any value is other than 0; over nothing False."""
     axes = normalise_axes("any", values, axis)
+    keepdims = switch("any", "keepdims", keepdims)
     return np.asarray(np.any(values != 0, axis=axes, keepdims=keepdims))
 
 
 def count_nonzero(values: Array, axis: Axes = None, *, keepdims: bool = False) -> Array:
     """How many values are other than 0, as i64."""
     axes = normalise_axes("count_nonzero", values, axis)
+    keepdims = switch("count_nonzero", "keepdims", keepdims)
     return np.asarray(np.count_nonzero(values != 0, axis=axes, keepdims=keepdims)).astype(np.int64)
 
 

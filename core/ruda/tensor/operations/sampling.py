@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ruda.errors import OperationError, SettingError, ShapeError
+from ruda.errors import DTypeError, OperationError, SettingError, ShapeError
 from ruda.tensor.dtype import DType
 from ruda.tensor.operations.operands import Array, dtype_of, recast
 from ruda.tensor.promotion import require_float
@@ -25,6 +25,11 @@ def categorical(weights: Array, count: int, generator: np.random.Generator) -> A
     if not weights.ndim or not weights.shape[-1]:
         raise ShapeError(f"categorical: shape {shape} has no classes on its last axis")
     count = whole("categorical", "a count", count)
+    if not isinstance(generator, np.random.Generator):
+        raise DTypeError(
+            f"categorical: expected a numpy.random.Generator, got {type(generator).__name__}; "
+            f"numpy.random.default_rng(seed) makes one"
+        )
     if count < 0:
         raise SettingError(f"categorical: draws 0 places or more, got {count}")
     require_room("categorical", (*weights.shape[:-1], count), DType.F64)
