@@ -124,6 +124,23 @@ def test_the_smallest_and_the_undefined_power_of_two():
     assert np.isnan(found[1])
 
 
+def has_two_orders(block, grid, rectangles, axis, sizes):
+    """True if runs of values, or scales in the order of packed numbers, would be other values.
+
+    ``rectangles`` has the block of every value; ``sizes`` are the bytes of the padding that there
+    is, of the padding that there may be, and of a scale.
+    """
+    padding, most, item = sizes
+    count, length = len(rectangles), int(np.prod(block))
+    runs = [place // length for place in range(count)]
+    places = np.arange(int(np.prod(grid))).reshape(grid)
+    left = padding + (places.size - 1 - runs[-1]) * item
+    if count % length == 0 and runs != rectangles and left in (0, most):
+        return True
+    turned = places.swapaxes(-1 - axis, -1) if axis else places
+    return bool((turned.reshape(-1) != places.reshape(-1)).any())
+
+
 @st.composite
 def quantized(draw):
     """A tensor of any scheme of whole numbers, its bytes, and its values by plain loops."""
@@ -142,21 +159,18 @@ def quantized(draw):
     numbers = draw(st.lists(st.integers(low, high), min_size=count, max_size=count))
     full = (1,) * (len(shape) - len(block or ())) + (block or ())
     grid = [-(-n // b) for n, b in zip(shape, full, strict=True)] if per_block else []
-    scales = draw(
-        st.lists(
-            st.floats(0.015625, 8, width=16),
-            min_size=int(np.prod(grid)),
-            max_size=int(np.prod(grid)),
-        )
-    )
+    many = int(np.prod(grid))
+    scale = st.floats(0.015625, 8, width=16)
+    scales = draw(st.lists(scale, min_size=many, max_size=many))
     top = draw(st.floats(0.015625, 8, width=32)) if two_levels else 1.0
 
-    values, lines = [], {}
+    values, lines, rectangles = [], {}, []
     for place, index in enumerate(np.ndindex(*shape)):
         which = 0
         if per_block:
             for at, count_of, extent in zip(index, grid, full, strict=True):
                 which = which * count_of + at // extent
+        rectangles.append(which)
         exact = Fraction(numbers[place]) * Fraction(scales[which]) * Fraction(top)
         values.append(float(exact))
         order = list(index)
@@ -171,6 +185,7 @@ def quantized(draw):
         raw = b"".join(words(line, bits) for line in ordered)
     else:
         raw = words(numbers, bits)
+    padding = len(raw) - count if not in_words else 0
     kind, form = ("F32", "f") if draw(st.booleans()) or not is_new else ("F16", "e")
     raw += struct.pack(f"<{len(scales)}{form}", *scales)
     if is_new:
@@ -180,15 +195,76 @@ def quantized(draw):
         scheme = new(value, store=store, tensor=tensor_scale, block=spelled_block)
     else:
         scheme = old(value, store=store, level=blocks(*block) if per_block else "Tensor")
-    return scheme, shape, raw, np.array(values, np.float64).astype(np.float32).reshape(shape)
+    expected = np.array(values, np.float64).astype(np.float32).reshape(shape)
+    item = struct.calcsize(form)
+    most = 0 if in_words else -count % 4
+    is_open = per_block and has_two_orders(full, grid, rectangles, axis, (padding, most, item))
+    return scheme, shape, raw, expected, is_open
 
 
 @given(quantized())
 def test_values_are_those_of_plain_loops(case):
-    scheme, shape, raw, expected = case
+    scheme, shape, raw, expected, is_open = case
+    if is_open:
+        with pytest.raises(DTypeError, match=r"to some versions of Burn|have two orders"):
+            dequantize(tensor(scheme, shape, raw))
+        return
     found = dequantize(tensor(scheme, shape, raw))
     np.testing.assert_array_equal(found.read(), expected)
     assert b"".join(map(bytes, found.chunks(7))) == expected.tobytes()
+
+
+RECTANGLES = [
+    pytest.param((2, 4), (2, 2), True, id="of two rows"),
+    pytest.param((2, 4), (2, 1), True, id="of one column"),
+    pytest.param((4, 2, 2), (2, 1, 2), True, id="with a hole"),
+    pytest.param((2, 4), (1, 2), False, id="of half a row"),
+    pytest.param((4, 3), (2, 3), False, id="of whole rows"),
+    pytest.param((4, 3, 2), (2, 3, 2), False, id="of whole planes"),
+    pytest.param((4, 1), (2, 1), False, id="of a column that is all"),
+    pytest.param((2, 3), (2,), False, id="that ends early"),
+]
+
+
+@pytest.mark.parametrize(("shape", "block", "is_open"), RECTANGLES)
+@pytest.mark.parametrize("spelling", [old, new])
+def test_rectangles_that_some_versions_took_for_runs_are_refused(spelling, shape, block, is_open):
+    count = int(np.prod(shape))
+    sizes = (1,) * (len(shape) - len(block)) + block
+    grid = [-(-n // b) for n, b in zip(shape, sizes, strict=True)]
+    scales = np.arange(1, int(np.prod(grid)) + 1, dtype=np.float32)
+    raw = bytes([1] * count) + scales.tobytes()
+    level = {"level": blocks(*block)} if spelling is old else {}
+    level = level or {"block": {"size": size(*block), "dtype": "F32"}}
+    given_tensor = tensor(spelling(store="Native", **level), shape, raw)
+    if is_open:
+        said = f"are rectangles to some versions of Burn, and runs of {int(np.prod(block))} values"
+        with pytest.raises(DTypeError, match=said):
+            dequantize(given_tensor)
+        return
+    expected = scales.reshape(grid)
+    for axis, extent in enumerate(sizes):
+        expected = np.repeat(expected, extent, axis)
+    whole = tuple(slice(n) for n in shape)
+    np.testing.assert_array_equal(dequantize(given_tensor).read(), expected[whole])
+
+
+@pytest.mark.parametrize(
+    ("shape", "is_open"), [((4, 8), True), ((4, 4), False), ((1, 8), False), ((4, 2, 4), True)]
+)
+def test_scales_that_may_lie_in_two_orders_are_refused(shape, is_open):
+    spelled = new(store={"PackedU32": len(shape) - 1}, block={"size": size(4), "dtype": "F32"})
+    lines = int(np.prod(shape[1:]))
+    grid = (*shape[:-1], shape[-1] // 4)
+    scales = np.arange(1, int(np.prod(grid)) + 1, dtype=np.float32)
+    raw = b"".join(words([1] * shape[0], 8) for _ in range(lines)) + scales.tobytes()
+    given_tensor = tensor(spelled, shape, raw)
+    if is_open:
+        with pytest.raises(DTypeError, match="scales of blocks have two orders"):
+            dequantize(given_tensor)
+        return
+    expected = np.repeat(scales.reshape(grid), 4, axis=-1)
+    np.testing.assert_array_equal(dequantize(given_tensor).read(), expected)
 
 
 def test_a_tensor_of_more_than_one_run():

@@ -178,8 +178,8 @@ def test_bytes_come_back_and_are_what_a_file_holds(case):
     assert np.array_equal(again.codes.numpy(), made.codes.numpy())
     assert np.array_equal(again.params.scales.numpy(), made.params.scales.numpy())
     assert again.params.global_scale == made.params.global_scale
-    if scheme.value == "E2M1" and len(raw) % 4 == 3:
-        return
+    if any(size > 1 for size in scheme.sizes(values.ndim)[:-1]):
+        return  # rectangles: a file does not tell which version of Burn wrote them
     np.testing.assert_array_equal(read_by_store(raw, values.shape, scheme), made.dequantize())
 
 

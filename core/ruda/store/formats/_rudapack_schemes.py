@@ -139,7 +139,48 @@ def layout_of(scheme: BurnScheme, shape: tuple[int, ...], nbytes: int) -> BurnLa
             f"the bytes of {scheme.label} values of shape {list(shape)} fit scales of "
             f"{scheme.scale.lower()} and of f32; they are not dequantised on a guess"
         )
+    if scheme.block is not None:
+        _refuse_two_orders(layout, scheme.block)
     return layout
+
+
+def _refuse_two_orders(layout: BurnLayout, block: tuple[int, ...]) -> None:
+    """Raise DTypeError where versions of Burn that write alike mean other scales.
+
+    A block is a rectangle, but until late in August 2026 the host backends, and the search for
+    ranges of all, took a run of as many values in row-major order. Since then scales lie in the
+    order of numbers packed along an outer axis; before, they lay row-major. No field tells.
+    """
+    scheme, shape, grid = layout.scheme, layout.shape, layout.grid
+    count, size = math.prod(shape), math.prod(block)
+    if not shape or not count:
+        return
+    numbers = layout.units * scheme.unit_bytes
+    fewer = (math.prod(grid) - count // size) * SCALE_BYTES[scheme.scale]
+    as_runs = count % size == 0 and layout.scales_at - numbers + fewer in (0, -numbers % 4)
+    if as_runs and not _is_run(block, shape):
+        raise _refused(
+            scheme.label,
+            f"blocks of {list(block)} in the shape {list(shape)} are rectangles to some versions "
+            f"of Burn, and runs of {size} values to others",
+        )
+    first = len(grid) - 1 - scheme.packed_axis
+    if grid[first] == grid[-1] == 1:
+        return
+    if sum(blocks > 1 for blocks in grid[first:]) > 1:
+        raise _refused(
+            scheme.label,
+            "scales of blocks have two orders where numbers are packed along an axis before the "
+            "last",
+        )
+
+
+def _is_run(block: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """True if every block is values that follow each other: all axes after its first are whole."""
+    sizes = (1,) * (len(shape) - len(block)) + block
+    first = next((axis for axis, size in enumerate(sizes) if size > 1), len(sizes))
+    is_whole = sizes[first + 1 :] == shape[first + 1 :]
+    return is_whole and all(extent % size == 0 for extent, size in zip(shape, sizes, strict=True))
 
 
 def _scale_bytes(layout: BurnLayout) -> int:
