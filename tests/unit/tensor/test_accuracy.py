@@ -1,5 +1,7 @@
 """Sums of many values, along every axis and in every order of memory, and what is made of them."""
 
+from decimal import Decimal, localcontext
+
 import numpy as np
 import pytest
 
@@ -86,3 +88,38 @@ def test_halves_add_up_in_f32(dtype):
         np.testing.assert_allclose(found, exact.sum(axis), rtol=1.01 * eps)
         mean = np.asarray(values.mean(axis).cast(DType.F64).numpy())
         np.testing.assert_allclose(mean, exact.mean(axis), rtol=1.01 * eps)
+
+
+SMALL = [1e-5, -1e-3, 0.0199, 0.0201, -0.3, 2.0, -9.0]
+
+
+@pytest.mark.parametrize("dtype", [DType.F64, DType.F32, DType.F16, DType.BF16])
+def test_what_is_left_of_two_numbers_almost_alike(dtype):
+    """x - tanh(x) near 0, where f32 would keep no digit of it."""
+    values = Tensor.from_data(SMALL, dtype=dtype)
+    given = values.cast(DType.F64).tolist()
+    exact = [_tanh_shrunk(x) for x in given]
+    step = {DType.F64: 1e-11, DType.F32: 1e-7, DType.F16: 2.0**-11, DType.BF16: 2.0**-8}[dtype]
+    found = values.tanh_shrink().cast(DType.F64).tolist()
+    np.testing.assert_allclose(found, exact, rtol=1.01 * step, atol=2.0**-25 if step > 1e-5 else 0)
+
+
+def _tanh_shrunk(x):
+    """With 60 digits: x - (1 - q) / (1 + q), q = exp(-2x)."""
+    with localcontext() as context:
+        context.prec = 60
+        power = (Decimal(x) * -2).exp()
+        return float(Decimal(x) - (1 - power) / (1 + power))
+
+
+def test_gelu_by_tanh_fades_instead_of_ending():
+    """In f64, 1 + tanh(u) is 0 from x = -7 on, where GELU is still 1e-17."""
+    found = Tensor.from_data([-6.0, -8.0, -12.0], dtype=DType.F64).gelu_approximate().tolist()
+    exact = []
+    with localcontext() as context:
+        context.prec = 60
+        pi = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
+        for x in (Decimal(-6), Decimal(-8), Decimal(-12)):
+            inner = (2 / pi).sqrt() * (x + Decimal("0.044715") * x**3)
+            exact.append(float(x / (1 + (-2 * inner).exp())))
+    np.testing.assert_allclose(found, exact, rtol=1e-12)
