@@ -253,7 +253,8 @@ def _of_one(rng: Rng, dtype: str) -> Calls:
     yield Call("matrix_transpose", (whole,))
     yield Call("x.mT", (whole,))
     yield Call("from_dlpack", (x,), {"copy": [None, True][int(rng.integers(2))]})
-    yield Call("reshape", (np.ascontiguousarray(x), (x.size,)), {"copy": False})
+    if x.size:
+        yield Call("reshape", (np.ascontiguousarray(x), (x.size,)), {"copy": False})
     yield Call("x.T", (array(rng, dtype, shape(rng, 2, 2)),))
     yield Call("broadcast_to", (x, (2, *x.shape)))
     yield Call("zeros_like", (x,))
