@@ -161,7 +161,7 @@ def compare_approximately(
     a, b = widened(left), widened(right)
     relative, absolute = tolerance.pair(dtypes[0])
     with np.errstate(all="ignore"):
-        distance = _apart(a, b)
+        distance = apart(a, b)
         allowed = np.maximum(absolute, relative * np.maximum(np.abs(_float(a)), np.abs(_float(b))))
         close = (distance < allowed) & np.isfinite(allowed)
     return _report(a, b, ~(close | _agree(a, b)), dtypes)
@@ -192,8 +192,10 @@ def _whole_alike(whole: Array, floats: Array) -> Array:
         return np.asarray(inside & (back == whole) & (back.astype(np.float64) == floats))
 
 
-def _apart(a: Array, b: Array) -> Array:
-    """Distances as f64 (c128); of 64-bit integers as exact as f64 can say them, never 0 for 1."""
+def apart(a: Array, b: Array) -> Array:
+    """Distances as f64; of 64-bit integers as exact as f64 can say them, never 0 for 1."""
+    if not any(one.dtype.kind in "iu" and one.dtype.itemsize == 8 for one in (a, b)):
+        return np.asarray(np.abs(_float(a) - _float(b)))
     kinds = a.dtype.kind + b.dtype.kind
     if kinds in ("ii", "iu", "ui", "uu"):
         return _integers_apart(a, b)
@@ -230,7 +232,7 @@ def _wide(values: Array) -> np.dtype[Any]:
 def _report(a: Array, b: Array, differs: Array, dtypes: tuple[DType, DType]) -> Difference:
     x, y = _float(a), _float(b)
     with np.errstate(all="ignore"):
-        absolute = _apart(a, b)
+        absolute = apart(a, b)
         relative = absolute / np.maximum(np.abs(x), np.abs(y))
     seen = np.isfinite(absolute)
     found = np.argwhere(differs)[:SHOWN]

@@ -12,7 +12,7 @@ import numpy as np
 from ruda import _kernels
 from ruda.errors import DTypeError, ShapeError
 from ruda.tensor.casting import cast
-from ruda.tensor.comparison import SHOWN, Tolerance
+from ruda.tensor.comparison import SHOWN, Tolerance, apart
 from ruda.tensor.dtype import DType, Kind
 from ruda.tensor.layout import plain, widened
 
@@ -212,7 +212,7 @@ def _deviation(
     x, y = _wide(a), _wide(b)
     lone = ~np.isfinite(x) | ~np.isfinite(y)
     equal = _equal(a, b, x, y)
-    distance = _distance(a, b, x, y)
+    distance = apart(a, b)
     steps = _steps(raw, dtypes)
     passed = equal.copy()
     if tolerance is not None:
@@ -260,14 +260,6 @@ def _equal(a: Array, b: Array, x: Array, y: Array) -> Array:
         if whole.dtype.kind in "iu" and whole.dtype.itemsize == 8:
             same &= wide.astype(whole.dtype) == whole  # f64 holds only 53 bits of them
     return np.asarray(same)
-
-
-def _distance(a: Array, b: Array, x: Array, y: Array) -> Array:
-    long = {a.dtype.str[1:], b.dtype.str[1:]}
-    if long == {"i8"} or long == {"u8"}:
-        low, high = np.minimum(a, b).view(np.uint64), np.maximum(a, b).view(np.uint64)
-        return (high - low).astype(np.float64)
-    return np.asarray(np.abs(x - y))
 
 
 def _first(a: Array, b: Array, differs: Array) -> tuple[Spot, ...]:

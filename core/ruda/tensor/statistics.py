@@ -14,6 +14,7 @@ from ruda.errors import DTypeError, SettingError
 from ruda.progress import SILENT, Monitor, Progress
 from ruda.tensor.dtype import DType
 from ruda.tensor.layout import plain
+from ruda.tensor.promotion import require_dtype
 from ruda.tensor.sizes import whole
 
 Array = np.ndarray[Any, Any]
@@ -90,6 +91,7 @@ def stream_stats(
     bins = whole("stats", "a number of bins", bins)
     if bins < 1:
         raise SettingError(f"a histogram needs at least one bin, got {bins}")
+    require_dtype("stats", dtype)
     if not dtype.is_ordered:
         raise DTypeError(f"{dtype} has no ordered values to take statistics of")
 
@@ -170,6 +172,8 @@ def _mean_and_std(blocks: Blocks, moments: _kernels.Moments) -> tuple[float, flo
     plain = math.isfinite(square) and moments.absmax > _SQUARED_WHOLE
     if plain and variance > _TRUSTED_SHARE * square:
         return mean, math.sqrt(variance)
+    if isinstance(moments.minimum, int):
+        return _whole_mean_and_std(blocks, moments.minimum, moments.finite)
     scale = float(moments.absmax)
     mean = scale * (sum(_total(b / scale) for b in _values(blocks())) / moments.finite)
     spread = max(float(moments.maximum) - mean, mean - float(moments.minimum))
@@ -177,6 +181,21 @@ def _mean_and_std(blocks: Blocks, moments: _kernels.Moments) -> tuple[float, flo
     part, unit = (1.0, spread) if math.isfinite(spread) else (2.0, scale)
     squares = (_total(np.square((b / part - mean / part) / unit)) for b in _values(blocks()))
     return mean, unit * math.sqrt(sum(squares) / moments.finite) * part
+
+
+def _whole_mean_and_std(blocks: Blocks, minimum: int, count: int) -> tuple[float, float]:
+    """The same of integers, counted from the least: f64 would take large ones for one another."""
+
+    def above() -> Iterator[Array]:
+        for block in blocks():
+            for start in range(0, block.size, _CENTRED):
+                words = block[start : start + _CENTRED].astype(np.uint64)
+                with np.errstate(over="ignore"):  # modulo 2⁶⁴, in which the distance fits
+                    yield (words - np.uint64(minimum % (1 << 64))).astype(np.float64)
+
+    mean = sum(_total(part) for part in above()) / count
+    squares = sum(_total(np.square(part - mean)) for part in above())
+    return minimum + mean, math.sqrt(squares / count)
 
 
 def _values(blocks: Iterable[Array]) -> Iterator[Array]:

@@ -153,3 +153,20 @@ def test_raw_bits_have_no_distance():
     raw = np.zeros(2, "u1")
     with pytest.raises(DTypeError, match="f4_e2m1 is stored as raw bits only"):
         deviation(raw, raw, (DType.F4_E2M1, DType.F4_E2M1))
+
+
+LONG = [
+    (DType.I64, DType.F64, 2**53 + 1, 2.0**53, 1),
+    (DType.F64, DType.U64, 2.0**53, 2**53 + 1, 1),
+    (DType.I64, DType.U64, -1, 2**64 - 1, 2**64),
+    (DType.U64, DType.I64, 2**63 + 1, 2**63 - 1, 2),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "a", "b", "apart"), LONG)
+def test_long_integers_beside_other_numbers_have_their_distance(one, other, a, b, apart):
+    pair = np.array([a], one.numpy), np.array([b], other.numpy)
+    found = deviation(*pair, (one, other))
+    assert (found.changed, found.max_absolute) == (1, float(apart))
+    wide = deviation(*pair, (one, other), tolerance=Tolerance.rel_abs(0, apart / 2))
+    assert wide.beyond == 1

@@ -1,6 +1,7 @@
 """Statistics over every ordered dtype, exact where integers allow it."""
 
 import math
+from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
@@ -135,3 +136,29 @@ def test_deviation_of_values_whose_squares_vanish(unit):
     values = np.array([0.3, -1.7, 1.0, 2.0])
     found = stats(values * unit, DType.F64)
     assert found.std == pytest.approx(values.std() * unit, rel=1e-12, abs=0)
+
+
+NEAR = [
+    ([2**62, 2**62 + 1, 2**62 + 2], DType.I64),
+    ([-(2**63), -(2**63) + 1, -(2**63) + 5], DType.I64),
+    ([2**64 - 1, 2**64 - 3, 2**64 - 1, 2**64 - 2], DType.U64),
+    ([2**53 + 1, 2**53 + 3], DType.I64),
+    ([10**9, 10**9 + 1], DType.I32),
+    ([-128, 127, -128, 127], DType.I8),
+]
+
+
+@pytest.mark.parametrize(("values", "dtype"), NEAR)
+def test_large_integers_close_together_have_their_spread(values, dtype):
+    """As f64 they are one number, and the spread would be 0 / 0."""
+    found = stats(np.array(values, dtype.numpy), dtype)
+    mean = Fraction(sum(values), len(values))
+    square = sum((value - mean) ** 2 for value in values) / len(values)
+    assert found.mean == pytest.approx(float(mean), rel=1e-15)
+    assert found.std == pytest.approx(float(square) ** 0.5, rel=1e-12)
+    assert (found.minimum, found.maximum) == (min(values), max(values))
+
+
+def test_a_name_is_no_dtype():
+    with pytest.raises(DTypeError, match="stats: 'f32' is no dtype; expected a DType"):
+        stats(np.ones(2, np.float32), "f32")
