@@ -9,6 +9,7 @@ Of sqrt the rows of an infinite real part are C99's: the text has their signs th
 import cmath
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -291,3 +292,33 @@ def test_signs_of_nan_are_kept(dtype):
         assert xp.signbit(made).tolist() == [sign] * 4
     made = xp.copysign(xp.full_like(x, 3.0), x)
     assert made.tolist() == [3.0, -3.0, -3.0, 3.0]
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("power", [-300, -20, -9, 0])
+@pytest.mark.parametrize("turn", [0, 1, 2.5, -2, PI / 2])
+def test_log1p_of_small_complex_numbers_keeps_its_digits(dtype, power, turn):
+    """log(1 + z) is z - z²/2 + … near 0, where 1 + z would forget z."""
+    z = complex(np.asarray(cmath.rect(10.0**power * 0.5, turn), dtype))
+    wanted = z - z * z / 2 + z**3 / 3 if power else cmath.log(1 + z)
+    got = computed("log1p", dtype, z)
+    assert got.real == pytest.approx(wanted.real, rel=1e-6, abs=1e-37)
+    assert got.imag == pytest.approx(wanted.imag, rel=1e-6, abs=1e-37)
+
+
+@pytest.mark.parametrize("angle", [1e-7, 1e-4, 0.1, 0.5, 1.0])
+def test_log1p_where_1_plus_z_is_about_1(angle):
+    """z = exp(i·angle) - 1 as rounded; ln|1+z| is what the rounding left, in whole numbers."""
+    z = cmath.exp(1j * angle) - 1
+    x, y = Fraction(z.real), Fraction(z.imag)
+    wanted = float((2 * x + x * x + y * y) / 2)  # ln(1 + t) = t where t is 1e-16
+    got = computed("log1p", "complex128", z).real
+    assert got == pytest.approx(wanted, rel=1e-6, abs=0)
+
+
+@pytest.mark.parametrize("name", ["exp", "expm1"])
+@pytest.mark.parametrize(("dtype", "real"), [("complex64", 89.0), ("complex128", 710.0)])
+def test_exponentials_of_large_real_parts_are_finite_where_their_product_is(name, dtype, real):
+    got = computed(name, dtype, complex(real, 1.5))
+    wanted = math.exp(real - 50) * math.cos(1.5) * math.exp(50)  # 1.5 keeps it in range
+    assert got.real == pytest.approx(wanted, rel=1e-5)

@@ -5,7 +5,7 @@ Integers wrap around; shifts by their width or more leave nothing of them but th
 of integers with floats are exact: nothing is rounded to a common dtype first. Halves are computed
 in f32 and rounded once at the end. Special cases are those of the Array API standard, 2024.12;
 where NumPy differs (floor division by an infinity,
-expm1, tanh and sign of complex numbers) the standard is followed.
+expm1, log1p, tanh and sign of complex numbers) the standard is followed.
 """
 
 from __future__ import annotations
@@ -214,7 +214,10 @@ def _expm1(a: Array) -> Array:
     out = np.empty_like(a)
     out.real, out.imag = real, imaginary
     unturned = ~np.isfinite(y)
-    out[unturned] = np.exp(a[unturned])
+    # The factor alone may be Inf where its product with a small cosine is not. From here on 1 is
+    # no unit of that product any more, also with the smallest cosine that a float has (1e-19).
+    whole = unturned | (x > (60 if a.dtype == np.complex64 else 100))
+    out[whole] = np.exp(a[whole])
     # exp(-inf) is 0 whatever the angle; only a finite angle gives it a sign.
     fallen = np.isneginf(x)
     out.real[fallen] = -1
@@ -227,6 +230,34 @@ def _expm1(a: Array) -> Array:
     out.real[risen] = np.inf
     out.imag[risen] = np.nan
     return out
+
+
+def _log1p(a: Array) -> Array:
+    """log(1 + x). Complex: ln|1+z| = log1p(2x + x² + y²) / 2; 1 + z would forget a small z."""
+    found = np.asarray(np.log1p(a))
+    if a.dtype.kind != "c":
+        return found
+    near = (np.abs(a.real) < 4) & (np.abs(a.imag) < 4)
+    x, y = a.real[near].astype(np.float64), a.imag[near].astype(np.float64)
+    (across, first), (along, second) = _exact_square(x), _exact_square(y)
+    # Both squares are positive, and 2x takes them away again where |1+z| is about 1.
+    both = across + along
+    rest = np.where(across > along, across - both + along, along - both + across)
+    excess = 2 * x + both
+    lost = np.where(np.abs(2 * x) > both, 2 * x - excess + both, both - excess + 2 * x)
+    excess += lost + rest + first + second
+    # Close to z = -1 the sum 1 + z is exact and excess + 1 is not.
+    found.real[near] = np.where(excess > -0.5, np.log1p(excess) / 2, found.real[near])
+    return found
+
+
+def _exact_square(a: Array) -> tuple[Array, Array]:
+    """a² as a rounded square and what the rounding took, by Dekker's halves of 26 bits."""
+    turned = a * 134217729.0  # 2²⁷ + 1
+    high = turned - (turned - a)
+    low = a - high
+    square = a * a
+    return square, ((high * high - square) + 2 * high * low) + low * low
 
 
 def _tanh(a: Array) -> Array:
@@ -313,7 +344,7 @@ sqrt = _unary("sqrt", np.sqrt, require_inexact)
 exp = _unary("exp", np.exp, require_inexact)
 expm1 = _unary("expm1", _expm1, require_inexact)
 log = _unary("log", np.log, require_inexact)
-log1p = _unary("log1p", np.log1p, require_inexact)
+log1p = _unary("log1p", _log1p, require_inexact)
 log2 = _unary("log2", np.log2, require_inexact)
 log10 = _unary("log10", np.log10, require_inexact)
 sin = _unary("sin", np.sin, require_inexact)
