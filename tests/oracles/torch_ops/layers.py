@@ -107,6 +107,20 @@ def transposed(axes: int) -> Twin:
     return run
 
 
+def pooled_with_places(
+    x: Any, axes: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> Any:
+    given = x if x.ndim == axes + 2 else x.unsqueeze(0)
+    found = getattr(given, f"max_pool{axes}d_with_indices")(
+        single(kernel, axes),
+        stride=None if not stride else single(stride, axes),
+        padding=single(padding, axes),
+        dilation=single(dilation, axes),
+        ceil_mode=ceil_mode,
+    )
+    return found if given is x else tuple(part.squeeze(0) for part in found)
+
+
 def max_pool(axes: int) -> Twin:
     make = (nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d)[axes - 1]
 
@@ -119,6 +133,8 @@ def max_pool(axes: int) -> Twin:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
+        if return_indices and axes < 3:
+            return pooled_with_places(x, axes, kernel_size, stride, padding, dilation, ceil_mode)
         layer = make(
             single(kernel_size, axes),
             stride=None if not stride else single(stride, axes),

@@ -94,7 +94,32 @@ def ctc_loss(
     return found.sum() if reduction == "sum" else found
 
 
+def attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """torch's mask is True where a query looks, and its causal one begins at the first key."""
+    require(not dropout_p and not enable_gqa, "dropout, or queries that share keys")
+    require(not is_causal or query.shape[-2] == key.shape[-2], "another first key")
+    hides = attn_mask is not None and attn_mask.dtype is DType.BOOL
+    return query.attention(
+        key,
+        value,
+        mask=attn_mask.bool_not() if hides and attn_mask is not None else None,
+        bias=None if hides else attn_mask,
+        scale=scale,
+        is_causal=is_causal,
+    )
+
+
 NEWER: dict[str, Twin] = {
+    "nn.functional.scaled_dot_product_attention": attention,
     "linalg.lu": lu,
     "linalg.lu_factor": lu_factor,
     "linalg.qr": qr,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 from ruda.tensor.methods.held import Held, tensor_array
-from ruda.tensor.operations import alignment, deformable, planes
+from ruda.tensor.operations import alignment, attending, deformable, planes, pooling
 from ruda.tensor.operations.deformable import Windows
 from ruda.tensor.operations.planes import Edge, Mode, Pair
 
@@ -31,6 +31,77 @@ class Networks(Held):
         """
         places = tensor_array("grid_sample", grid)
         return self._new(planes.grid_sample(self._array, places, mode, edge, align_corners))
+
+    def attention(
+        self,
+        key: Self,
+        value: Self,
+        *,
+        mask: Self | None = None,
+        bias: Self | None = None,
+        scale: float | None = None,
+        softcap: float | None = None,
+        is_causal: bool = False,
+    ) -> Self:
+        """softmax(Q·Kᵀ · scale + bias) · V, with this tensor the queries Q.
+
+        (…, time, d), (…, key time, d) and (…, key time, width) → (…, time, width); axes in front
+        broadcast. ``scale`` is 1 / √d unless given. ``softcap`` c makes c · tanh(x / c) of what is
+        scaled. ``mask`` (bool, True hides) and ``bias`` broadcast to (…, time, key time). With
+        ``is_causal`` later keys are hidden, and the last query sees the last key. A query that
+        sees nothing gives 0. Raises ShapeError, DTypeError, SettingError.
+        """
+        hidden, added = (
+            None if one is None else tensor_array("attention", one) for one in (mask, bias)
+        )
+        keys, values = (tensor_array("attention", one) for one in (key, value))
+        return self._new(
+            attending.attention(
+                self._array,
+                keys,
+                values,
+                hidden,
+                added,
+                scale=scale,
+                softcap=softcap,
+                is_causal=is_causal,
+            )
+        )
+
+    def max_pool2d_with_indices(
+        self,
+        kernel: Pair,
+        *,
+        stride: Pair | None = None,
+        padding: Pair = 0,
+        dilation: Pair = 1,
+        ceil_mode: bool = False,
+    ) -> tuple[Self, Self]:
+        """Largest values of windows, and places: (n, channel, h, w) → two (n, channel, h', w').
+
+        A place is row · w + column in the plane, i64. Of equal values the first counts; NaN wins.
+        The stride is the kernel unless given; padding is never the largest. With ``ceil_mode`` a
+        last window may reach over the end. Raises ShapeError, DTypeError, SettingError.
+        """
+        found = pooling.max_pool2d_with_indices(
+            self._array, kernel, stride, padding, dilation, ceil_mode
+        )
+        return self._new(found[0]), self._new(found[1])
+
+    def max_pool1d_with_indices(
+        self,
+        kernel: int,
+        *,
+        stride: int | None = None,
+        padding: int = 0,
+        dilation: int = 1,
+        ceil_mode: bool = False,
+    ) -> tuple[Self, Self]:
+        """The same along one axis: (n, channel, length) → two (n, channel, length'); i64 places."""
+        found = pooling.max_pool1d_with_indices(
+            self._array, kernel, stride, padding, dilation, ceil_mode
+        )
+        return self._new(found[0]), self._new(found[1])
 
     def unfold4d(
         self, kernel: Pair, *, stride: Pair = 1, padding: Pair = 0, dilation: Pair = 1
