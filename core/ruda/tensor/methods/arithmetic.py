@@ -9,7 +9,12 @@ from ruda.tensor.operations import elementwise
 
 
 class Operators(Held):
-    """Python's operators. Comparisons are element by element, so a tensor has no hash."""
+    """Python's operators. Comparisons are element by element, so a tensor has no hash.
+
+    Integers wrap around in their dtype. Raises DTypeError for what is no tensor and no Python
+    number, for a number that does not fit the dtype, and for ``/`` of integers; OperationError for
+    an integer divided by 0, raised to a negative power, or shifted by a negative number of bits.
+    """
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]

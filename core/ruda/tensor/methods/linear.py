@@ -9,7 +9,7 @@ from ruda.tensor.operations import linear
 
 
 class Linear(Held):
-    """Products of vectors and matrices; halves are multiplied in f32."""
+    """Products of vectors and matrices; halves are multiplied in f32, integers wrap around."""
 
     __slots__ = ()
 
