@@ -4,8 +4,9 @@ Within a kind the wider type wins and mixed signs go to the next wider signed ty
 rules). Across kinds the float wins whatever the integer's width, so that f32 with i64 stays f32.
 bf16 with f16 is f32, the narrowest type that holds both. Python scalars are weak: they take the
 tensor's dtype. Comparisons have no dtype of their own to round to: an integer tensor beside floats
-is compared exactly, whatever the table says. Complex numbers pass through: they promote with floats of their precision, and
-NumPy computes with them. What the table does not list is refused, never guessed.
+is compared exactly, whatever the table says. Complex numbers pass through: they promote with floats
+of their precision, and NumPy computes with them. What the table does not list is refused, never
+guessed.
 """
 
 from __future__ import annotations

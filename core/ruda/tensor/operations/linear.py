@@ -1,6 +1,7 @@
 """Products of vectors and matrices on the last axes, and the decompositions of NumPy.
 
-Halves are multiplied in f32 and rounded once, integers wrap around in their dtype; linear systems take f32, f64 and complex.
+Halves are multiplied in f32 and rounded once, integers wrap around in their dtype; linear systems
+take f32, f64 and complex.
 """
 
 from __future__ import annotations
