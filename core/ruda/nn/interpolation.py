@@ -17,8 +17,11 @@ from ruda.tensor import HostDevice, Tensor
 
 Array = np.ndarray[Any, Any]
 
-InterpolateMode: TypeAlias = Literal["nearest", "nearest_exact", "linear"]
-"""``nearest`` rounds down, ``nearest_exact`` takes the centre, ``linear`` mixes neighbours."""
+InterpolateMode: TypeAlias = Literal["nearest", "nearest_exact", "linear", "cubic", "lanczos"]
+"""``nearest`` rounds down, ``nearest_exact`` takes the centre, ``linear`` mixes two neighbours,
+``cubic`` four and ``lanczos`` six."""
+
+_MODES = ("nearest", "nearest_exact", "linear", "cubic", "lanczos")
 
 Scale: TypeAlias = float | tuple[float, float]
 """One factor for height and width, or one each."""
@@ -32,6 +35,11 @@ class Interpolate2d(Module):
     (``nearest_exact``, rounded down) or s · (i + ½) - ½ (``linear``, not below 0), where s is 1 / f
     or source size / size, as in PyTorch. ``align_corners`` makes it (source size - 1) / (size - 1)
     · i for ``linear``, so that the corners stay; on unless told otherwise, which PyTorch is not.
+
+    ``cubic`` and ``lanczos`` have the places of ``linear``, also below 0. Cubic weights are Keys'
+    with a = -0.75, beyond the edges the outermost value is repeated, as in PyTorch. Lanczos' are
+    sinc(x) · sinc(x / 3) within 3; beyond the edges there is nothing, and the others count more, as
+    in RUDA. Results may lie outside the range of the values.
     """
 
     def __init__(
@@ -42,8 +50,10 @@ class Interpolate2d(Module):
         mode: InterpolateMode = "nearest",
         align_corners: bool = True,
     ) -> None:
-        if mode not in ("nearest", "nearest_exact", "linear"):
-            raise SettingError(f"mode is 'nearest', 'nearest_exact' or 'linear', got {mode!r}")
+        if mode not in _MODES:
+            raise SettingError(
+                f"mode is 'nearest', 'nearest_exact', 'linear', 'cubic' or 'lanczos', got {mode!r}"
+            )
         if (output_size is None) == (scale_factor is None):
             raise SettingError(
                 f"{type(self).__name__} needs output_size or scale_factor, and not both"
@@ -65,9 +75,15 @@ class Interpolate2d(Module):
             raise self.shape_error(
                 f"[batch, channel, height, width] with a point left by {self._scale}", x.shape
             )
+        pairs = list(zip(x.shape[2:], size, strict=True))
+        if self._mode in ("cubic", "lanczos"):
+            for axis in (1, 0):
+                exact = self._places(*pairs[axis], axis, given.dtype)
+                given = _weighed(given, _taps(exact, pairs[axis][0], self._mode), axis - 2)
+            return Tensor(given)
         along = [
             self._sources(source, target, axis, given.dtype)
-            for axis, (source, target) in enumerate(zip(x.shape[2:], size, strict=True))
+            for axis, (source, target) in enumerate(pairs)
         ]
         return Tensor(_resized(given, along, linear=self._mode == "linear"))
 
@@ -76,22 +92,31 @@ class Interpolate2d(Module):
     ) -> tuple[Array, Array]:
         """For each place of an axis the source place, and the share of the one behind it."""
         number = dtype.type
+        exact = self._places(source, target, axis, dtype)
+        if self._mode == "linear":
+            exact = np.maximum(exact, number(0))
+        first = np.minimum(exact.astype(np.int64), source - 1)
+        share = np.clip(exact - first.astype(dtype), number(0), number(1))
+        share[first == source - 1] = 0  # the last one has no neighbour
+        return first, share
+
+    def _places(self, source: int, target: int, axis: int, dtype: np.dtype[Any]) -> Array:
+        """For each place of an axis where it comes from, which may be between two or outside."""
+        number = dtype.type
         places = np.arange(target, dtype=dtype)
         if self._scale is not None:
             step = number(1.0 / self._scale[axis])
         else:
             step = number(source) / number(target)
-        if self._mode == "linear" and self._corners:
+        exact: Array
+        if self._mode in ("nearest", "nearest_exact"):
+            exact = step * (places + number(0.5 if self._mode == "nearest_exact" else 0))
+        elif self._corners:
             step = number(source - 1) / number(target - 1) if target > 1 else number(0)
             exact = step * places
-        elif self._mode == "linear":
-            exact = np.maximum(step * (places + number(0.5)) - number(0.5), number(0))
         else:
-            exact = step * (places + number(0.5 if self._mode == "nearest_exact" else 0))
-        first = np.minimum(exact.astype(np.int64), source - 1)
-        share = np.clip(exact - first.astype(dtype), number(0), number(1))
-        share[first == source - 1] = 0  # the last one has no neighbour
-        return first, share
+            exact = step * (places + number(0.5)) - number(0.5)
+        return exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +200,55 @@ def _resized(x: Array, along: list[tuple[Array, Array]], *, linear: bool) -> Arr
         return x[..., rows[0][:, None], columns[0]]
     with np.errstate(all="ignore"):  # NaN and Inf in the input are results, not news
         return _mixed(_mixed(x, columns, -1), rows, -2)
+
+
+def _taps(exact: Array, source: int, mode: InterpolateMode) -> list[tuple[Array, Array]]:
+    """The neighbours of each place and what each of them counts; weights add up to 1."""
+    first = np.floor(exact)
+    steps = range(-1, 3) if mode == "cubic" else range(-2, 4)
+    places = [first + step for step in steps]
+    weights = []
+    for place in places:
+        distance = np.abs(exact.astype(np.float64) - place)
+        weight = _keys(distance) if mode == "cubic" else _lanczos(distance)
+        # What is exactly a whole number away counts nothing, and must not bring in its NaN.
+        weight = np.where(distance == np.rint(distance), distance == 0, weight)
+        if mode == "lanczos":
+            weight = np.where((place < 0) | (place > source - 1), 0, weight)
+        weights.append(weight)
+    total = sum(weights) if mode == "lanczos" else 1.0
+    return [
+        (place.clip(0, source - 1).astype(np.int64), (weight / total).astype(exact.dtype))
+        for place, weight in zip(places, weights, strict=True)
+    ]
+
+
+def _keys(distance: Array) -> Array:
+    """Keys, "Cubic convolution interpolation for digital image processing", 1981; a = -0.75."""
+    a, d = -0.75, distance
+    near = ((a + 2) * d - (a + 3)) * d * d + 1
+    far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+    return np.where(d <= 1, near, np.where(d < 2, far, 0))
+
+
+def _lanczos(distance: Array) -> Array:
+    """Sinc windowed by its own main lobe, three times as wide."""
+    return np.where(distance < 3, np.sinc(distance) * np.sinc(distance / 3), 0)
+
+
+def _weighed(x: Array, taps: list[tuple[Array, Array]], axis: int) -> Array:
+    """Neighbours on one axis times their weights, added up; one of weight 0 is not seen."""
+    made: Array | None = None
+    with np.errstate(all="ignore"):  # NaN and Inf in the input are results, not news
+        for place, share in taps:
+            weight = share if axis == -1 else share[:, None]
+            if not share.any():
+                continue
+            # -0.0 adds to everything without a trace, also to -0.0.
+            part = np.where(weight == 0, x.dtype.type(-0.0), np.take(x, place, axis) * weight)
+            made = part if made is None else made + part
+    assert made is not None  # weights add up to 1
+    return made
 
 
 def _mixed(x: Array, sources: tuple[Array, Array], axis: int) -> Array:

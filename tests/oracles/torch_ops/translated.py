@@ -423,7 +423,7 @@ def mean_of(x: Any, dim: Any = None, keepdim: Any = False, **_: Any) -> Any:
 def interpolate(x: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
                 align_corners: Any = None, recompute_scale_factor: Any = None) -> Any:  # fmt: skip
     modes = {"nearest": "nearest", "nearest-exact": "nearest_exact",
-             "linear": "linear", "bilinear": "linear"}  # fmt: skip
+             "linear": "linear", "bilinear": "linear", "bicubic": "cubic"}  # fmt: skip
     require(mode in modes, f"mode {mode}")
     require(x.rank in (3, 4), "other than one or two axes")
     require(not recompute_scale_factor, "recompute_scale_factor")
