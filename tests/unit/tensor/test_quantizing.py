@@ -444,6 +444,7 @@ PARTS = [
         "above 0",
     ),
     (lambda: Tensor.from_quantized_bytes(ONE, [1], "Q8S"), SettingError, "no QuantScheme"),
+    (lambda: Tensor.from_quantized_bytes(5, [1], EIGHT), DTypeError, "int has no bytes to read"),
     (lambda: Tensor.from_quantized_bytes(ONE, [-1], EIGHT), ShapeError, "from_quantized_bytes"),
 ]
 

@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from ruda.errors import DTypeError
 from ruda.tensor.methods.held import Held
 from ruda.tensor.methods.quantized import (
     QuantizedTensor,
@@ -50,10 +51,16 @@ class Quantizing(Held):
         """A quantized tensor out of what its ``to_bytes`` gave; copied.
 
         Raises ShapeError if the byte count is not that of shape and scheme, OperationError for a
-        scale that is not above 0 and finite.
+        scale that is not above 0 and finite, DTypeError for what has no bytes.
         """
         require_scheme("from_quantized_bytes", scheme)
         sizes = shape_of("from_quantized_bytes", shape, np.dtype(np.uint8))
-        codes, scales, top = quantizing.unpack(scheme, bytes(raw), sizes)
+        try:
+            held = memoryview(raw).tobytes()
+        except TypeError:
+            raise DTypeError(
+                f"from_quantized_bytes: {type(raw).__name__} has no bytes to read"
+            ) from None
+        codes, scales, top = quantizing.unpack(scheme, held, sizes)
         wrap = object.__new__(cls)._new
         return QuantizedTensor(wrap(codes), QuantParams(wrap(scales), top), scheme)

@@ -146,14 +146,16 @@ def pack(scheme: QuantScheme, codes: Array, scales: Array, top: float | None) ->
     In a byte or word the first code has the lowest bits; every row begins a new one.
     """
     row = codes.shape[-1] if codes.ndim else 1
-    parts = codes.reshape(math.prod(codes.shape[:-1]), row).view(np.uint8)
+    parts: Array = codes.reshape(math.prod(codes.shape[:-1]), row).view(np.uint8)
     short = -parts.shape[1] % scheme.per_unit
     if scheme.per_unit > 1 and short:
         parts = np.pad(parts, [(0, 0), (0, short)])
     if scheme.per_unit > 1 and scheme.bits < 8:
-        per_byte = 8 // scheme.bits
-        groups = (parts & ((1 << scheme.bits) - 1)).reshape(-1, per_byte)
-        parts = np.bitwise_or.reduce(groups << _shifts(scheme), axis=1)
+        shifts = _shifts(scheme)
+        groups = (parts & ((1 << scheme.bits) - 1)).reshape(-1, len(shifts))
+        parts = groups[:, 0].copy()
+        for place, shift in enumerate(shifts[1:], 1):
+            parts |= groups[:, place] << shift
     raw = parts.tobytes() + scales.astype(scheme.scale_dtype.numpy).tobytes()
     return raw if top is None else raw + np.float32(top).astype("<f4").tobytes()
 
