@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ruda._kernels.checks import Array, take_array, take_flat, take_out, take_pair, take_plain
 from ruda._kernels.narrowing import F32
+from ruda._kernels.numbers import take_switch
 from ruda._kernels.threads import in_pieces, is_one_piece
 from ruda._kernels.variants import kernel
 from ruda._kernels.workspace import line_scratch
@@ -54,7 +55,8 @@ def silu(values: Array, out: Array | None = None) -> Array:
 def silu_times(values: Array, factors: Array, out: Array | None = None) -> Array:
     """``silu`` of values times factors, float32 of one shape: the gate of a SwiGLU layer.
 
-    Within 5 ulp where the product is a normal number. Raises DTypeError, ShapeError, LayoutError.
+    Within 5 ulp or 1e-36 · max(1, |factor|): where ``silu`` is next to nothing, a large factor does
+    not bring its digits back. Raises DTypeError, ShapeError, LayoutError.
     """
     given, other = take_array(values, "values", (F32,)), take_array(factors, "factors", (F32,))
     if other.shape != given.shape:
@@ -87,9 +89,10 @@ def bias_gelu(
 ) -> Array:
     """Gelu of x + bias of float32 (…, width), bias (width); ``approximate`` is ``gelu_tanh``.
 
-    Raises DTypeError, ShapeError, LayoutError.
+    The sum is rounded; of it the result is that of ``gelu`` or ``gelu_tanh``, with their bounds.
+    Raises DTypeError, ShapeError, LayoutError, SettingError.
     """
-    tanh = int(approximate)
+    tanh = take_switch(approximate, "approximate")
 
     def call(rows: Array, line: Array, target: Array) -> None:
         _activation.bias_gelu(rows, line, tanh, target, *line_scratch())

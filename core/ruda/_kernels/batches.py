@@ -77,9 +77,10 @@ def _take_image(image: Array, i: int) -> Array:
 
 def _normalisation(mean: Sequence[float], std: Sequence[float]) -> tuple[Array, Array]:
     try:
-        return _constants(tuple(map(float, mean)), tuple(map(float, std)))
-    except TypeError:
+        means, spreads = tuple(map(float, mean)), tuple(map(float, std))
+    except (TypeError, ValueError, OverflowError):
         raise _unfit(mean, std) from None
+    return _constants(means, spreads)
 
 
 @lru_cache(maxsize=64)

@@ -51,6 +51,13 @@ def take_pair_of(value: object, name: str, low: int = 1) -> Pair:
     return found
 
 
+def take_switch(value: object, name: str) -> int:
+    """True or False, as 1 or 0. Raises SettingError for what Python would take for one."""
+    if not isinstance(value, bool | np.bool_):
+        raise SettingError(f"{name}={shown_number(value)}: expected True or False")
+    return int(value)
+
+
 def take_number(value: object, name: str) -> float:
     """A number as float64; NaN and infinities are numbers. Raises SettingError for what is none."""
     try:

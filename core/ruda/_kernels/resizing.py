@@ -96,6 +96,8 @@ def _take_places(places: Array, name: str, size: int) -> Array:
 
 def _take_mix(mix: tuple[Array, Array], name: str, size: int) -> tuple[Array, Array]:
     """Both neighbours, and both shares."""
+    if not isinstance(mix, tuple) or len(mix) != 2:
+        raise ShapeError(f"{name} is no pair; expected places and shares")
     first = _take_places(mix[0], name, size)
     share = take_plain(take_array(mix[1], f"shares of {name}", (F32,)))
     if share.shape != first.shape:

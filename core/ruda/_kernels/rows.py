@@ -104,7 +104,7 @@ def layer_norm(
     """(x - mean) / √(variance + epsilon) · gamma + beta over the last axis of float32 (…, width).
 
     ``gamma`` and ``beta`` are float32 (width), ones and zeros where None; the variance is the
-    biased one, and sums are in float64. Within 3 ulp of the larger of product and sum; a row with
+    biased one, and sums are in float64. Within 4 ulp of the larger of product and sum; a row with
     NaN or Inf is NaN. Raises DTypeError, ShapeError, LayoutError, SettingError.
     """
     given = _take_rows(values, "values")
@@ -132,7 +132,8 @@ def add_layer_norm(
 ) -> tuple[Array, Array]:
     """``layer_norm`` of values + other, both float32 of one shape, and that sum: (norm, sum).
 
-    ``added`` takes the sum and ``out`` the norm.
+    ``added`` takes the sum, rounded as NumPy's, and ``out`` the norm, within the bound of
+    ``layer_norm`` for that sum.
     Raises DTypeError, ShapeError, LayoutError, SettingError.
     """
     given, second = _take_rows(values, "values"), _take_rows(other, "other")
@@ -164,7 +165,7 @@ def rms_norm(
 ) -> Array:
     """Value x / √(mean(x²) + epsilon) · gamma over the last axis of float32 (…, width).
 
-    ``gamma`` is float32 (width), ones where None; the mean is in float64. Within 2 ulp.
+    ``gamma`` is float32 (width), ones where None; the mean is in float64. Within 3 ulp.
     Raises DTypeError, ShapeError, LayoutError, SettingError.
     """
     given = _take_rows(values, "values")

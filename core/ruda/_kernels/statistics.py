@@ -102,6 +102,7 @@ def histogram(values: Array, low: float, high: float, bins: int) -> Array:
 
     Bin i starts at low + i × (high − low) / bins; the last one includes high. Values outside are
     not counted. When low equals high, every value equal to it is counted in the last bin.
+    Integers of 64 bits beyond 2⁵³ are counted at the float64 nearest to them.
     Raises DTypeError as ``moments`` does, SettingError for a range or bins that cannot be.
     """
     low, high = take_number(low, "low"), take_number(high, "high")

@@ -8,7 +8,7 @@ import numpy as np
 
 from ruda._kernels.checks import Array, take_array, take_out, take_plain
 from ruda._kernels.narrowing import F32
-from ruda._kernels.numbers import Pair, take_pair_of, take_whole
+from ruda._kernels.numbers import Pair, take_pair_of, take_switch, take_whole
 from ruda._kernels.threads import in_pieces, is_one_piece
 from ruda._kernels.variants import kernel
 from ruda.errors import ShapeError
@@ -93,9 +93,9 @@ def scale_channels(
     """Value x · factor + shift with one of each for every channel: float32 (batch, channel, …).
 
     That is a batch norm with stored statistics; ``relu`` makes negative results 0. Exactly as
-    NumPy. Raises DTypeError, ShapeError, LayoutError.
+    NumPy. Raises DTypeError, ShapeError, LayoutError, SettingError.
     """
-    given = take_array(values, "values", _JUST_F32)
+    given, clipped = take_array(values, "values", _JUST_F32), take_switch(relu, "relu")
     if given.ndim < 2:
         raise ShapeError(f"values has shape {given.shape}; expected (batch, channel, …)")
     batch, channels = given.shape[:2]
@@ -108,13 +108,13 @@ def scale_channels(
         return result
     if is_one_piece(given.size, 8):
         planes = take_plain(given).reshape(batch * channels, -1)
-        _spatial.scale_planes(planes, scale, shift, int(relu), result.reshape(planes.shape))
+        _spatial.scale_planes(planes, scale, shift, clipped, result.reshape(planes.shape))
         return result
     source, target = given.reshape(batch, channels, -1), result.reshape(batch, channels, -1)
 
     def piece(cut: slice) -> None:
         planes = take_plain(source[cut]).reshape(-1, source.shape[2])
-        _spatial.scale_planes(planes, scale, shift, int(relu), target[cut].reshape(planes.shape))
+        _spatial.scale_planes(planes, scale, shift, clipped, target[cut].reshape(planes.shape))
 
     in_pieces(piece, batch, item_bytes=8 * channels * source.shape[2])
     return result
