@@ -323,6 +323,25 @@ def test_large_integers_that_differ_by_one_do_not_look_equal() -> None:
     assert found.difference.absmax == 1.0
 
 
+def burn_numbers(*numbers: int, mode: str = "Symmetric") -> TensorSnapshot:
+    """Whole numbers of 8 bits under a scale of 0.5."""
+    raw = np.array([*np.array(numbers, np.int8).view(np.uint8), 0, 0, 0, 0x3F], np.uint8)
+    scheme = {"value": "Q8S", "param": "F32", "store": "Native", "level": "Tensor", "mode": mode}
+    held = TensorSnapshot.from_array("w", raw, dtype=DType.QFLOAT).source
+    return TensorSnapshot(
+        key="w", dtype=DType.QFLOAT, shape=(1, 4), nbytes=8, source=held, scheme=scheme
+    )
+
+
+def test_quantized_tensors_of_burn_are_drawn_by_their_values() -> None:
+    found = compare_values(burn_numbers(1, 2, 3, 4), burn_numbers(1, 2, 3, 6))
+    np.testing.assert_array_equal(found.left.grid, [[0.5, 1, 1.5, 2]])
+    np.testing.assert_array_equal(found.difference.grid, [[0, 0, 0, 1]])
+    odd = burn_numbers(1, 2, 3, 4, mode="Codebook")
+    with pytest.raises(DTypeError, match="the mode 'Codebook' is not known"):
+        compare_values(odd, odd)
+
+
 def test_what_cannot_be_drawn_says_why() -> None:
     with pytest.raises(ShapeError, match=r"shapes \[2\] and \[3\] differ"):
         compare_values(*snapshots(f32(1, 2), f32(1, 2, 3)))

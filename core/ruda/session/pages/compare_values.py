@@ -14,7 +14,7 @@ from ruda.session.pages.inspector import ValuesPage
 from ruda.session.pages.planes import PlaneChoice, PlaneWork, seen_as
 from ruda.session.wording import number_text
 from ruda.store import blocks, dequantize
-from ruda.tensor import DType, Kind
+from ruda.tensor import Kind
 
 if TYPE_CHECKING:
     from ruda.store import TensorSnapshot
@@ -89,7 +89,7 @@ def compare_values(
 
 def _numbers(snapshot: TensorSnapshot) -> TensorSnapshot:
     """The tensor with plain numbers, which may be those that its bits stand for."""
-    if snapshot.dtype.kind is Kind.QUANTIZED and snapshot.dtype is not DType.QFLOAT:
+    if snapshot.dtype.kind is Kind.QUANTIZED:
         snapshot = dequantize(snapshot)
     if snapshot.dtype.is_raw or not snapshot.dtype.is_ordered:
         raise DTypeError(f"{snapshot.key}: {snapshot.dtype_label} has no values that can be drawn")
