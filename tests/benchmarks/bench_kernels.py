@@ -19,6 +19,7 @@ import argparse
 import json
 import os
 import platform
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -36,20 +37,7 @@ import numpy as np
 from kernel_case import Case, Work, torch
 
 from ruda import _kernels
-from ruda._kernels import (
-    activation,
-    batches,
-    comparing,
-    float8,
-    layout,
-    narrowing,
-    order,
-    quantize,
-    rows,
-    statistics,
-    variants,
-    windows,
-)
+from ruda._kernels import float8, variants
 
 SIZES = {"4K": 1 << 12, "64K": 1 << 16, "1M": 1 << 20, "16M": 1 << 24}
 SHORTEST = 2e-4
@@ -68,20 +56,9 @@ ROUNDS = 5
 
 
 def serve(modules: dict[str, ModuleType], threads: int) -> None:
-    """Put one variant behind the gate."""
-    activation._activation = modules["activation"]
-    comparing._difference = modules["difference"]
-    quantize._quantize = modules["quantize"]
-    batches._collate = modules["collate"]
-    windows._spatial = modules["spatial"]
-    rows._rows = modules["rows"]
-    float8._float8 = modules["float8"]
-    narrowing._half = modules["half"]
-    statistics._moments = modules["moments"]
-    statistics._histogram = modules["histogram"]
-    layout._transpose = modules["transpose"]
-    order._shuffle = modules["shuffle"]
-    shapes.serve(modules)
+    """Put one variant behind the gates."""
+    for (gate, attribute), subject in variants.holders().items():
+        setattr(sys.modules[gate], attribute, modules[subject])
     if threads != _kernels.thread_count():  # it ends the helping threads
         _kernels.set_thread_count(threads)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -11,19 +10,9 @@ from kernel_case import Case, torch, torch_peer
 from numpy.typing import NDArray
 
 from ruda import _kernels
-from ruda._kernels import cells, convolution, indexing, ranking, resizing
 
 WIDTH = 256
 """Hidden units of the cells, channels of the convolutions."""
-
-
-def serve(modules: dict[str, ModuleType]) -> None:
-    """Put one variant behind the gates of these cases."""
-    cells._cells = modules["cells"]
-    convolution._convolution = modules["convolution"]
-    indexing._indexed = modules["indexed"]
-    ranking._largest = modules["largest"]
-    resizing._resize = modules["resize"]
 
 
 def normal(*shape: int) -> NDArray[np.float32]:

@@ -2,55 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ruda._kernels import (
-    activation,
-    available_variants,
-    batches,
-    cells,
-    comparing,
-    convolution,
-    float8,
-    indexing,
-    layout,
-    narrowing,
-    order,
-    quantize,
-    ranking,
-    resizing,
-    rows,
-    statistics,
-    variants,
-    windows,
-)
+from ruda._kernels import available_variants, variants
 
 
 @pytest.fixture(params=available_variants())
 def variant(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Name of the variant that serves behind the gate for this test."""
     modules = variants.load(request.param)
-    monkeypatch.setattr(activation, "_activation", modules["activation"])
-    monkeypatch.setattr(cells, "_cells", modules["cells"])
-    monkeypatch.setattr(convolution, "_convolution", modules["convolution"])
-    monkeypatch.setattr(indexing, "_indexed", modules["indexed"])
-    monkeypatch.setattr(ranking, "_largest", modules["largest"])
-    monkeypatch.setattr(resizing, "_resize", modules["resize"])
-    monkeypatch.setattr(comparing, "_difference", modules["difference"])
-    monkeypatch.setattr(quantize, "_quantize", modules["quantize"])
-    monkeypatch.setattr(batches, "_collate", modules["collate"])
-    monkeypatch.setattr(windows, "_spatial", modules["spatial"])
-    monkeypatch.setattr(rows, "_rows", modules["rows"])
-    monkeypatch.setattr(float8, "_float8", modules["float8"])
-    monkeypatch.setattr(narrowing, "_half", modules["half"])
-    monkeypatch.setattr(statistics, "_moments", modules["moments"])
-    monkeypatch.setattr(statistics, "_histogram", modules["histogram"])
-    monkeypatch.setattr(layout, "_transpose", modules["transpose"])
-    monkeypatch.setattr(order, "_shuffle", modules["shuffle"])
+    for (gate, attribute), subject in variants.holders().items():
+        monkeypatch.setattr(sys.modules[gate], attribute, modules[subject])
     return str(request.param)
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -60,3 +64,73 @@ def test_the_library_of_numpy_listens() -> None:
     assert read() == 1
     blas.bound_blas(None)
     assert read() == before
+
+
+def run(code: str, **environment: str) -> str:
+    """What a fresh interpreter with this one's import path prints."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), **environment}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_number_in_the_environment_bounds_products_from_the_import_on() -> None:
+    code = (
+        "import ruda._kernels.blas as b; controls = b._controls();"
+        "print(1 if controls is None else controls[0]())"
+    )
+    assert run(code, RUDA_THREADS="1").split() == ["1"]
+    assert run(code, RUDA_THREADS="many").split()  # said where the number is needed
+
+
+FORKS = """
+import os, threading
+from ruda._kernels import blas, one_blas_thread
+numbers = [6]
+blas._controls = lambda: (lambda: numbers[0], lambda n: numbers.insert(0, n))
+
+def report():
+    with one_blas_thread():
+        assert numbers[0] == 1
+    print(blas._running, numbers[0], flush=True)
+
+def fork(inside):
+    if not (child := os.fork()):
+        inside()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize(
+    ("code", "printed"),
+    [
+        pytest.param("fork(report)", "0 6", id="with nothing inside"),
+        pytest.param(
+            "with one_blas_thread(): fork(report)", "1 1", id="by a thread that is inside"
+        ),
+        pytest.param(
+            "leave, entered = threading.Event(), threading.Event()\n"
+            "def stay():\n"
+            "    with one_blas_thread(): entered.set(); leave.wait()\n"
+            "other = threading.Thread(target=stay); other.start(); entered.wait()\n"
+            "fork(report); leave.set(); other.join(); report()",
+            "0 6 0 6",
+            id="while another thread is inside",
+        ),
+        pytest.param(
+            "held, leave = threading.Event(), threading.Event()\n"
+            "def hold():\n"
+            "    with blas._lock: held.set(); leave.wait()\n"
+            "other = threading.Thread(target=hold); other.start(); held.wait()\n"
+            "fork(report); leave.set(); other.join()",
+            "0 6",
+            id="while another thread holds the lock",
+        ),
+    ],
+)
+def test_a_forked_child_neither_waits_nor_keeps_to_one_thread(code: str, printed: str) -> None:
+    assert run(FORKS + code).split() == printed.split()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -10,17 +11,19 @@ import time
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
 
-from ruda import tensor
+from ruda import _kernels, tensor
 from ruda._kernels import (
     difference,
     histogram,
     moments,
     narrow_bf16,
     set_thread_count,
+    stopped_by,
     thread_count,
     threads,
 )
@@ -87,7 +90,7 @@ def busy(small_pieces):
         begun.set()
         free.wait(30)
 
-    threads._shared_helpers(2).call(other, 1)
+    threads._shared_helpers().call(other, 1)
     assert begun.wait(30)
     yield free
     free.set()
@@ -122,10 +125,10 @@ def test_a_call_that_nobody_answered_keeps_nothing_alive(busy):
 def test_calls_that_nobody_answers_do_not_pile_up(busy):
     for _ in range(2 * threads.LONGEST_QUEUE):
         threads.in_pieces(lambda cut: None, 3, item_bytes=1)
-    assert threads._shared_helpers(2)._calls.qsize() == threads.LONGEST_QUEUE
+    assert threads._shared_helpers()._calls.qsize() == threads.LONGEST_QUEUE
     busy.set()
     deadline = time.monotonic() + 30
-    while threads._shared_helpers(2)._calls.qsize() and time.monotonic() < deadline:
+    while threads._shared_helpers()._calls.qsize() and time.monotonic() < deadline:
         time.sleep(0.001)
     test_the_calling_thread_and_a_helper_share(None)
 
@@ -265,6 +268,48 @@ def test_a_monitor_that_fails_stops_the_work(small_pieces):
     assert not running
 
 
+LARGE = np.ones((3000, 1000), np.float32)
+GATES = {
+    "softmax": lambda: _kernels.softmax(LARGE),
+    "layer_norm": lambda: _kernels.layer_norm(LARGE, LARGE[0], LARGE[1]),
+    "difference": lambda: difference(LARGE, LARGE),
+    "moments": lambda: moments(LARGE),
+    "histogram": lambda: histogram(LARGE, 0, 1, 4),
+    "quantize_int8": lambda: _kernels.quantize_int8(LARGE, np.ones(3000, np.float32)),
+    "erf": lambda: _kernels.erf(LARGE),
+    "average_pool": lambda: _kernels.average_pool(LARGE.reshape(30, 100, 1000), (2, 2), (2, 2)),
+    "largest_places": lambda: _kernels.largest_places(LARGE, 3),
+    "narrow_bf16": lambda: narrow_bf16(LARGE),
+}
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("name", GATES)
+def test_a_job_stops_every_gate_between_its_pieces(name, count):
+    set_thread_count(count)
+    GATES[name]()  # as such it does not fail
+    monitor = Stops(1)
+    with pytest.raises(Cancelled), stopped_by(monitor):
+        GATES[name]()
+    assert not monitor.all  # how far one kernel is says nothing about a job
+    GATES[name]()  # outside nobody asks
+
+
+def test_the_innermost_monitor_is_asked_and_one_that_was_given_comes_first():
+    outer, inner, given = Stops(0), Stops(10**6), Stops(10**6)
+    with stopped_by(outer):
+        with stopped_by(inner):
+            _kernels.softmax(LARGE)
+        narrow_bf16(LARGE, monitor=given)
+        with pytest.raises(Cancelled):
+            narrow_bf16(LARGE)
+
+
+def test_another_threads_kernels_are_not_stopped():
+    with stopped_by(Stops(0)), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(narrow_bf16, LARGE).result()[0].shape == LARGE.shape
+
+
 def test_helpers_end_when_the_count_changes():
     def helpers():
         return [t for t in threading.enumerate() if t.name.startswith("ruda-kernels-helper")]
@@ -332,15 +377,65 @@ def test_the_setting_is_public_and_bounds_matrix_products(monkeypatch: pytest.Mo
     assert asked == [3, None, 5, 5]
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "two", "1.5"])
+BAD_COUNTS = ["0", "00", "-1", "two", "1.5", " 2", "1e3", "²", "٣", "1025", "100000", "9" * 5000]
+
+
+@pytest.mark.parametrize("text", BAD_COUNTS, ids=lambda text: text[:8])
 def test_a_bad_count_is_an_error(text: str) -> None:
-    with pytest.raises(SettingError, match=f"RUDA_THREADS={text} is not a number of threads"):
+    wanted = f"RUDA_THREADS={re.escape(text[:40])}…? is not a number of threads; expected 1 to 1024"
+    with pytest.raises(SettingError, match=wanted):
         threads.parse_count(text, "RUDA_THREADS")
 
 
-def test_less_than_one_thread_is_an_error() -> None:
-    with pytest.raises(SettingError, match="threads=0: expected 1 or more"):
-        set_thread_count(0)
+def test_a_good_count_is_read() -> None:
+    counts = [threads.parse_count(text, "RUDA_THREADS") for text in ("1", "0007", "1024")]
+    assert counts == [1, 7, 1024]
+
+
+@pytest.mark.parametrize(
+    "count",
+    [0, -1, 1025, 10**30, -(10**30), False, 2.0, 2.5, float("nan"), "3", b"2", [2], 2 + 0j],
+    ids=repr,
+)
+def test_what_is_no_number_of_threads_is_an_error(count: Any) -> None:
+    before = thread_count()
+    with pytest.raises(SettingError, match=r"threads=.*: expected a whole number from 1 to 1024"):
+        set_thread_count(count)
+    assert thread_count() == before
+
+
+def test_a_count_is_an_int_afterwards() -> None:
+    try:
+        set_thread_count(np.int64(2))  # type: ignore[arg-type]
+        assert type(thread_count()) is int
+    finally:
+        set_thread_count(None)
+
+
+@pytest.mark.parametrize("allowed", [0, 2])
+def test_a_system_that_starts_no_more_threads_is_used_as_it_is(
+    allowed: int, small_pieces: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was started serves on, and the next call starts no more."""
+    started: list[str] = []
+    start = threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        if len(started) == allowed:
+            raise RuntimeError("can't start new thread")
+        started.append(thread.name)
+        start(thread)
+
+    set_thread_count(9)
+    try:
+        monkeypatch.setattr(threading.Thread, "start", refuse)
+        for _ in range(3):
+            assert threads.in_pieces(lambda cut: cut.start, 9, 1 << 20) == sorted(
+                cut.start for cut in threads._cuts(9, 1 << 20)
+            )
+        assert len(started) == allowed
+    finally:
+        set_thread_count(None)
 
 
 def test_without_a_count_it_is_that_of_the_start() -> None:

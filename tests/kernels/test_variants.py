@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -78,7 +80,7 @@ def test_a_variant_beyond_the_processor_is_an_error(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_variant_that_is_not_installed_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(variants, "installed", lambda name: False)
+    monkeypatch.setattr(variants, "absent", lambda name: list(variants.SUBJECTS))
     with pytest.raises(SettingError, match=r"RUDA_KERNELS=base .*not in this installation; avail"):
         variants.choose("base")
 
@@ -131,3 +133,43 @@ def test_every_variant_has_every_kernel() -> None:
             assert kernels, f"{subject}_{name} exports nothing"
             for kernel in kernels:
                 assert callable(getattr(twins[subject], kernel)), f"{kernel} has no twin"
+
+
+def test_the_build_the_folder_and_the_choice_list_the_same_kernels() -> None:
+    native = Path(__file__).parents[2] / "native"
+    build = (native / "meson.build").read_text()
+    listed = re.search(r"^kernels = \[(.*?)\]", build, re.DOTALL | re.MULTILINE)
+    assert listed
+    assert sorted(re.findall(r"'(\w+)'", listed[1])) == sorted(variants.SUBJECTS)
+    imported = re.findall(r"files\('kernels/(\w+)\.py'\)", build)
+    files = {path.stem for path in (native / "kernels").glob("*.py")}
+    assert files - {"__init__"} == {*variants.SUBJECTS, *imported}
+
+
+def test_every_module_that_was_chosen_can_be_replaced() -> None:
+    """A gate that keeps its kernels elsewhere would be tested with one variant only."""
+    gates = Path(variants.__file__).parent
+    asked = {
+        (f"ruda._kernels.{path.stem}", name, subject)
+        for path in gates.glob("[a-z]*.py")
+        for name, subject in re.findall(
+            r'^(\w+) = kernel\("(\w+)"\)', path.read_text(), re.MULTILINE
+        )
+    }
+    calls = sum(
+        len(re.findall(r'\bkernel\("[a-z]', path.read_text())) for path in gates.glob("[a-z]*.py")
+    )
+    found = {(gate, name, subject) for (gate, name), subject in variants.holders().items()}
+    assert found == asked
+    assert {subject for _, _, subject in found} == set(variants.SUBJECTS)
+    assert calls == len(asked)
+
+
+def test_a_build_that_lacks_one_kernel_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(variants, "SUBJECTS", (*variants.SUBJECTS, "newest"))
+    monkeypatch.setattr(variants, "_FORCED", None)
+    monkeypatch.setattr(variants, "_ACTIVE", "numpy")
+    for name in available_variants()[:-1]:
+        with pytest.raises(SettingError, match="as a whole, newest being absent; available here"):
+            variants.choose(name)
+        assert "newest being absent" in describe()

@@ -48,7 +48,7 @@ from ruda._kernels.ranking import largest_places
 from ruda._kernels.resizing import resize_linear, resize_nearest
 from ruda._kernels.rows import add_layer_norm, layer_norm, log_softmax, rms_norm, softmax
 from ruda._kernels.statistics import Moments, histogram, moments
-from ruda._kernels.threads import aside, set_thread_count, thread_count
+from ruda._kernels.threads import aside, set_thread_count, stopped_by, thread_count
 from ruda._kernels.variants import available_variants, describe, variant
 from ruda._kernels.windows import (
     average_pool,
@@ -106,6 +106,7 @@ __all__ = [
     "silu",
     "silu_times",
     "softmax",
+    "stopped_by",
     "thread_count",
     "transpose",
     "unfold",

@@ -9,6 +9,7 @@ takes five to ten times as long. Work is shared among threads at the outermost l
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ _lock = threading.Lock()
 _running = 0
 _before = 1
 """Threads to go back to when nothing runs inside ``one_blas_thread`` any more."""
+_inside = threading.local()
 _at_first: int | None = None
 """Threads before ``bound_blas`` changed them; None while it has not."""
 
@@ -40,13 +42,21 @@ def one_blas_thread() -> Iterator[None]:
             _before = count()
             limit(1)
         _running += 1
+        _inside.depth = _depth() + 1
     try:
         yield
     finally:
         with _lock:
+            _inside.depth -= 1
             _running -= 1
             if not _running:
                 limit(_before)
+
+
+def _depth() -> int:
+    """How often this thread is inside ``one_blas_thread``."""
+    depth: int = getattr(_inside, "depth", 0)
+    return depth
 
 
 def bound_blas(most: int | None) -> None:
@@ -70,6 +80,21 @@ def bound_blas(most: int | None) -> None:
             _before = bound
         else:
             limit(bound)
+
+
+def _forget_threads() -> None:
+    # A forked child has only the thread that forked: the others never leave ``one_blas_thread``
+    # there, and whoever held the lock never gives it back.
+    global _lock, _running
+    _lock, before = threading.Lock(), _running
+    _running = _depth()
+    controls = _controls()
+    if before and not _running and controls is not None:
+        controls[1](_before)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
 
 
 @cache

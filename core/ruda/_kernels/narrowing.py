@@ -35,10 +35,11 @@ _BF16_WORDS = (BF16, U16)
 
 @dataclass(frozen=True, slots=True)
 class NarrowCounts:
-    """What a narrowing did to finite values: how many became infinite, zero or subnormal.
+    """What a narrowing did: how many values became something else, zero or subnormal.
 
-    ``overflow``: finite before, infinite after. ``underflow``: not zero before, zero after.
-    ``subnormal``: not zero after, but below the smallest normal number, so with fewer digits.
+    ``overflow``: finite before, and infinite or NaN after; also infinite before and NaN after, in
+    a type without infinities. ``underflow``: not zero before, zero after. ``subnormal``: not zero
+    after, but below the smallest normal number, so with fewer digits.
     """
 
     overflow: int = 0

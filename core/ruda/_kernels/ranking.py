@@ -8,6 +8,7 @@ from ruda._kernels._numpy_largest import falling
 from ruda._kernels.checks import Array, take_array, take_out, take_plain
 from ruda._kernels.narrowing import F32
 from ruda._kernels.numbers import take_whole
+from ruda._kernels.threads import in_pieces
 from ruda._kernels.variants import kernel
 from ruda.errors import ShapeError
 
@@ -34,7 +35,15 @@ def largest_places(values: Array, count: int, out: Array | None = None) -> Array
     result = take_out(out, (given.shape[0], count), (np.dtype(np.int64),), given)
     if not result.size:
         return result
-    rows = take_plain(given)
+
+    def piece(cut: slice) -> None:
+        _largest_of(take_plain(given[cut]), count, result[cut])
+
+    in_pieces(piece, len(given), item_bytes=4 * given.shape[1] + 8 * count)
+    return result
+
+
+def _largest_of(rows: Array, count: int, result: Array) -> None:
     # Every key moves half of those kept, about count · log(columns / count) times.
     patience = rows.shape[1] + 8 * count * count
     best, done = np.empty(count, _I32), 0
@@ -45,4 +54,3 @@ def largest_places(values: Array, count: int, out: Array | None = None) -> Array
         done = _largest.largest_i32(rows, best, patience, result)
     if done < len(rows):
         result[done:] = falling(rows[done:], count)
-    return result

@@ -2,7 +2,8 @@
 
 ``RUDA_THREADS`` or ``set_thread_count`` gives the number of threads; with 1 there is no pool. A
 number that was asked for bounds the threads of matrix products, too (``blas``). Threads wait for
-work asleep, never by spinning. Between two pieces a job can be stopped.
+work asleep, never by spinning. Between two pieces a job can be stopped: by the monitor that the
+kernel was given, else by that of ``stopped_by``.
 
 The calling thread takes pieces as its helpers do, so that no work waits for a thread to wake up.
 Cuts depend on the array alone, never on the number of threads: sums are the same with any number.
@@ -14,10 +15,12 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 from ruda._kernels.blas import bound_blas
+from ruda._kernels.numbers import take_whole
 from ruda.errors import SettingError
 from ruda.progress import SILENT, Monitor, Progress
 
@@ -36,6 +39,11 @@ LONGEST_QUEUE = 100
 """Calls for help that wait at most: who calls while all are busy for long does without."""
 MOST_BY_DEFAULT = 4
 """The kernels are bound by memory: more threads than this rarely help."""
+MOST_THREADS = 1024
+"""More cannot be asked for: a mistyped number must not take all threads that the system has."""
+_LONGEST = 4
+"""Digits of a number of threads."""
+_SHOWN = 40
 
 _lock = threading.Lock()
 _count: int | None = None
@@ -44,10 +52,15 @@ _helpers: _Helpers | None = None
 
 
 def parse_count(text: str, name: str) -> int:
-    """Thread count written as text. Raises SettingError unless it is a whole number from 1."""
-    if not text.isdecimal() or int(text) < 1:
-        raise SettingError(f"{name}={text} is not a number of threads; expected 1 or more")
-    return int(text)
+    """Thread count written as text. Raises SettingError unless it is a number from 1 to 1024."""
+    digits = text.lstrip("0") if text.isascii() and text.isdecimal() else ""
+    # The length first: Python refuses to read thousands of digits.
+    if not digits or len(digits) > _LONGEST or int(digits) > MOST_THREADS:
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        raise SettingError(
+            f"{name}={shown} is not a number of threads; expected 1 to {MOST_THREADS}"
+        )
+    return int(digits)
 
 
 def _forced_count() -> int | None:
@@ -67,25 +80,29 @@ def thread_count() -> int:
 
     Unless set: what ``RUDA_THREADS`` says, else the processors of this process, at most 4.
     """
-    global _count
     with _lock:
-        if _count is None:
-            forced = _forced_count()
-            if forced is not None:
-                bound_blas(forced)
-            _count = min(_cores(), MOST_BY_DEFAULT) if forced is None else forced
-        return _count
+        return _known_count()
+
+
+def _known_count() -> int:
+    # Under the lock.
+    global _count
+    if _count is None:
+        forced = _forced_count()
+        if forced is not None:
+            bound_blas(forced)
+        _count = min(_cores(), MOST_BY_DEFAULT) if forced is None else forced
+    return _count
 
 
 def set_thread_count(count: int | None) -> None:
     """Share large arrays among this many threads from now on; None is the default again.
 
     Matrix products of NumPy's OpenBLAS use at most as many; with None, as many as OpenBLAS would.
-    Raises SettingError below 1.
+    Raises SettingError for what is no whole number from 1 to 1024.
     """
     global _count, _pool, _helpers
-    if count is not None and count < 1:
-        raise SettingError(f"threads={count}: expected 1 or more")
+    count = None if count is None else take_whole(count, "threads", 1, MOST_THREADS)
     with _lock:
         # Whoever still holds the old pool finishes on it; it ends with its last reference.
         _pool, _count = None, count
@@ -93,6 +110,19 @@ def set_thread_count(count: int | None) -> None:
             _helpers.end()
             _helpers = None
         bound_blas(_forced_count() if count is None else count)
+
+
+def _bound_at_first() -> None:
+    # Matrix products may come before any kernel asks for the number. One that is none is said then.
+    try:
+        forced = _forced_count()
+    except SettingError:
+        return
+    if forced is not None:
+        bound_blas(forced)
+
+
+_bound_at_first()
 
 
 def _forget_pool() -> None:
@@ -105,20 +135,25 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_pool)
 
 
-def _shared_pool(count: int) -> ThreadPoolExecutor:
+def _shared_pool() -> ThreadPoolExecutor | None:
+    """Threads for what is begun aside; None if there is only the calling one."""
     global _pool
     with _lock:
+        count = _known_count()
+        if count < 2:
+            return None
         if _pool is None:
             _pool = ThreadPoolExecutor(count, thread_name_prefix="ruda-kernels")
         return _pool
 
 
-def _shared_helpers(count: int) -> _Helpers | None:
+def _shared_helpers() -> _Helpers | None:
     """Threads beside the calling one; None if it is alone."""
     global _helpers
-    if count < 2:
-        return None
     with _lock:
+        count = _known_count()
+        if count < 2:
+            return None
         if _helpers is None:
             try:
                 _helpers = _Helpers(count - 1)
@@ -132,14 +167,47 @@ def aside(task: Callable[[], T]) -> Callable[[], T]:
 
     With one thread it is done at once. The task must not call this itself.
     """
-    count = thread_count()
-    if count > 1:
+    pool = _shared_pool()
+    if pool is not None:
         try:
-            return _shared_pool(count).submit(task).result
+            return pool.submit(task).result
         except RuntimeError:  # the interpreter is on its way out and pools take nothing any more
             pass
     result = task()
     return lambda: result
+
+
+class _Stopper:
+    """Asks another monitor whether to stop, and keeps from it how far a single kernel is."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self.check = monitor.check
+
+    def report(self, progress: Progress) -> None:
+        pass
+
+
+_asked = threading.local()
+
+
+def _stopper() -> Monitor:
+    return getattr(_asked, "monitor", SILENT)
+
+
+@contextmanager
+def stopped_by(monitor: Monitor) -> Iterator[None]:
+    """Inside, this monitor stops the kernels that this thread calls, between two pieces.
+
+    It hears no progress: a job knows its own steps. May nest; the innermost counts. What a thread
+    of its own calls is not stopped. A kernel that is stopped raises Cancelled and leaves its
+    results unfinished.
+    """
+    before = _stopper()
+    _asked.monitor = _Stopper(monitor)
+    try:
+        yield
+    finally:
+        _asked.monitor = before
 
 
 def is_one_piece(length: int, item_bytes: int) -> bool:
@@ -157,13 +225,15 @@ def in_pieces(
     inside a piece, too. The task must write only inside its own slice; when this returns or
     raises, none runs any more. What is raised is the error of the first slice that has
     one. Raises Cancelled from the monitor, which is asked before each piece, by the thread that
-    runs it; it hears how many items are done from the calling thread only.
+    runs it; it hears how many items are done from the calling thread only. In the place of a silent
+    monitor that of ``stopped_by`` is asked.
     """
+    monitor = _stopper() if monitor is SILENT else monitor
     if is_one_piece(length, item_bytes):
         monitor.check()
         return [task(slice(0, length))]
     cuts = _cuts(length, item_bytes)
-    helpers = _shared_helpers(thread_count())
+    helpers = _shared_helpers()
     if helpers is None:
         return list(_one_by_one(task, cuts, monitor))
     work = _Work(task, cuts, monitor)
@@ -196,12 +266,21 @@ class _Helpers:
     """
 
     def __init__(self, count: int) -> None:
-        """Start so many; they end when they are told to, or with the process."""
-        self._count = count
+        """Start so many, or as many as the system allows; they end when they are told to.
+
+        Otherwise with the process. Raises RuntimeError if not even one can be started.
+        """
+        self._count = 0
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         for number in range(count):
             name = f"ruda-kernels-helper_{number}"
-            threading.Thread(target=self._answer, name=name, daemon=True).start()
+            try:
+                threading.Thread(target=self._answer, name=name, daemon=True).start()
+            except RuntimeError:
+                if not self._count:
+                    raise
+                return  # those that run are kept: who starts anew for each call leaves ever more
+            self._count += 1
 
     def call(self, help_with: Callable[[], None], most: int) -> None:
         """Have threads call this as they wake up or become free, at most so many."""

@@ -77,12 +77,18 @@ def supported(name: str, features: dict[str, bool]) -> bool:
     return features.get(f"X86_{name.upper()}", all(features.get(f, False) for f in needed))
 
 
+def absent(name: str) -> list[str]:
+    """Subjects of which this variant is not in this installation."""
+    return [
+        subject
+        for subject in SUBJECTS
+        if importlib.util.find_spec(f"ruda._kernels.{subject}_{name}") is None
+    ]
+
+
 def installed(name: str) -> bool:
     """Whether every kernel of the variant is in this installation."""
-    return all(
-        importlib.util.find_spec(f"ruda._kernels.{subject}_{name}") is not None
-        for subject in SUBJECTS
-    )
+    return not absent(name)
 
 
 def available_variants() -> tuple[str, ...]:
@@ -105,11 +111,17 @@ def choose(forced: str) -> str:
         )
     if forced != "numpy" and not installed(forced):
         raise SettingError(
-            f"{VARIABLE}={forced} asks for {_TITLES[forced]}, which is not in this installation; "
-            f"available here: {', '.join(available_variants())}; install with a C++ compiler "
-            "and -Csetup-args=-Dnative=enabled to compile it"
+            f"{VARIABLE}={forced} asks for {_TITLES[forced]}, which is not in this installation"
+            f"{_but_for(forced)}; available here: {', '.join(available_variants())}; "
+            "install with a C++ compiler and -Csetup-args=-Dnative=enabled to compile it"
         )
     return forced
+
+
+def _but_for(name: str) -> str:
+    """Which kernels are absent of a build that has others: whoever adds one wants to know."""
+    gone = absent(name)
+    return "" if len(gone) == len(SUBJECTS) else f" as a whole, {', '.join(gone)} being absent"
 
 
 def load(name: str) -> dict[str, ModuleType]:
@@ -148,6 +160,32 @@ def variant() -> str:
     return _ACTIVE
 
 
+def _why_none() -> str:
+    """Why nothing compiled serves, though none was forced."""
+    runs = [v for v in COMPILED if supported(v, cpu_features())]
+    partly = [f"{v}{_but_for(v)}" for v in runs if len(absent(v)) < len(SUBJECTS)]
+    if partly:
+        return f"this installation does not have {'; nor '.join(partly)}; install it anew"
+    return "this installation has no compiled kernels; a C++ compiler at install time adds them"
+
+
+def holders() -> dict[tuple[str, str], str]:
+    """Where gates keep the modules they call: (module, attribute), and of which subject.
+
+    By the rule that a gate module says ``_SUBJECT = kernel("SUBJECT")`` and looks it up at each
+    call. Who puts another variant behind the gates (tests, benchmarks) replaces just these.
+    """
+    package = importlib.import_module("ruda._kernels")
+    modules = [m for m in vars(package).values() if isinstance(m, ModuleType)]
+    return {
+        (module.__name__, f"_{subject}"): subject
+        for module in modules
+        if module.__name__.startswith("ruda._kernels.")
+        for subject in SUBJECTS
+        if isinstance(vars(module).get(f"_{subject}"), ModuleType)
+    }
+
+
 def describe() -> str:
     """One sentence on what serves and why."""
     if _FORCED:
@@ -155,7 +193,7 @@ def describe() -> str:
     elif _TROUBLE:
         why = _TROUBLE
     elif _ACTIVE == "numpy":
-        why = "this installation has no compiled kernels; a C++ compiler at install time adds them"
+        why = _why_none()
     else:
         why = f"the fastest of {', '.join(available_variants())} on this processor"
     return f"Kernels: {_TITLES[_ACTIVE]} ({_ACTIVE}), {why}."

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
+from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, Literal, TypeVar
@@ -22,6 +23,7 @@ from typing import Generic, Literal, TypeVar
 from ruda.errors import RudaError
 from ruda.progress import Cancelled, Monitor, Progress
 from ruda.session.sentences import say
+from ruda.tensor import stopped_by
 
 R = TypeVar("R")
 Lane = Literal["read", "write"]
@@ -218,8 +220,11 @@ class Job(Generic[R]):
                 return
             self._state = JobState.RUNNING
             self._tell(self.news)
+        # A writer stops only where it asks itself: it knows where nothing is left half done.
+        stops = stopped_by(self) if self.lane == "read" else nullcontext()
         try:
-            result = work(self)
+            with stops:
+                result = work(self)
         except Cancelled as stop:
             self._end(JobState.CANCELLED, stop)
         except BaseException as error:  # noqa: BLE001 - every failure belongs to the job

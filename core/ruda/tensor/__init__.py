@@ -19,7 +19,7 @@ from ruda.tensor.promotion import is_computable, promote
 from ruda.tensor.schemes import Calibration, QuantScheme
 from ruda.tensor.statistics import TensorStats, stats, stream_stats
 from ruda.tensor.tensor import Tensor
-from ruda.tensor.threads import set_thread_count, thread_count
+from ruda.tensor.threads import set_thread_count, stopped_by, thread_count
 
 __all__ = [
     "Calibration",
@@ -48,6 +48,7 @@ __all__ = [
     "promote",
     "set_thread_count",
     "stats",
+    "stopped_by",
     "stream_stats",
     "thread_count",
     "transpose_copy",

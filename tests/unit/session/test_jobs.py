@@ -1,11 +1,13 @@
 import threading
 from concurrent.futures import wait
 
+import numpy as np
 import pytest
 
 from ruda.errors import RudaError, ShapeError
 from ruda.progress import Cancelled, Progress
 from ruda.session import JobNews, Jobs, JobState
+from ruda.tensor import DType, cast
 
 
 class Clock:
@@ -146,6 +148,26 @@ def test_what_is_written_after_the_stop_is_written(jobs, heard):
     job = stopped_late(jobs, "write", lambda: "late")
     assert (job.result(5), job.state) == ("late", JobState.DONE)
     assert not heard[-1].stopping
+
+
+@pytest.mark.parametrize(("lane", "ends"), [("read", "inside"), ("write", "after")])
+def test_a_stop_reaches_the_kernels_of_what_reads(jobs, lane, ends):
+    """A writer is stopped only where it asks: elsewhere a file might be left half done."""
+    seen = []
+
+    def work(monitor):
+        started.wait(5)
+        job.cancel()
+        seen.append("inside")
+        cast(np.ones(3_000_000, np.float32), DType.F32, DType.BF16)
+        seen.append("after")
+
+    started = threading.Event()
+    job = jobs.start("Cast", work, lane=lane)
+    started.set()
+    wait([job.future], 5)
+    assert seen[-1] == ends
+    assert job.state is (JobState.CANCELLED if lane == "read" else JobState.DONE)
 
 
 def test_a_failure_during_the_stop_is_a_stop_with_a_report(jobs):
