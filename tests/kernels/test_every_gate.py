@@ -6,6 +6,7 @@ Whatever comes, the result is that of plain arrays, or there is a sentence of ou
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import astuple
 from typing import Any
 
 import ml_dtypes
@@ -118,6 +119,79 @@ GATES: dict[str, tuple[Callable[..., Any], list[NDArray], tuple[int, ...], np.dt
     "widen_e4m3": (lambda o, a: kernels.widen_e4m3(a, o), [ROWS.astype(E4M3)], (5, 7), F32),
     "widen_e5m2": (lambda o, a: kernels.widen_e5m2(a, o), [ROWS.astype(E5M2)], (5, 7), F32),
 }  # fmt: skip
+
+
+def _written(call: Callable[[NDArray], Any], shape: tuple[int, ...]) -> NDArray:
+    """What a gate leaves in memory that it is given and has to write all of."""
+    out = np.full(shape, np.nan, np.float32)
+    call(out)
+    return out
+
+
+def _added(call: Callable[..., None], shape: tuple[int, ...], *given: NDArray) -> NDArray:
+    """What a gate adds to ones, in plain memory."""
+    target = np.ones(shape, np.float32)
+    call(target, *given)
+    return target
+
+
+# Gates that have no result to be given, or write into an array that is an input as well.
+FIGURES: dict[str, tuple[Callable[..., Any], list[NDArray]]] = {
+    "moments": (lambda a: astuple(kernels.moments(a)), [ROWS]),
+    "histogram": (lambda a: kernels.histogram(a, -1, 1, 4), [ROWS]),
+    "difference": (lambda a, b: astuple(kernels.difference(a, b)), [ROWS, floats(5, 7)]),
+    "largest_in_rows": (lambda a: kernels.largest_in_rows(a), [ROWS]),
+    "collate_images": (
+        lambda a, b: kernels.collate_images([a, b], (3, 3), mean=[0.5] * 2, std=[0.2] * 2),
+        [whole(0, 256, 4, 5, 2, dtype=np.uint8), whole(0, 256, 3, 3, 2, dtype=np.uint8)]),
+    "scatter_add": (
+        lambda p, a: _added(lambda t, *g: kernels.scatter_add(t, *g, 1), (3, 4), p, a),
+        [whole(-4, 4, 3, 6), floats(3, 6)]),
+    "add_slices": (
+        lambda p, a: _added(lambda t, *g: kernels.add_slices(t, *g, 1), (3, 4), p, a),
+        [whole(-4, 4, 6), floats(3, 6)]),
+    "winograd_tiles": (
+        lambda a: _written(lambda o: kernels.winograd_tiles(a, 0, 2, 0, o), (16, 2, 4)),
+        [floats(2, 6, 6)]),
+    "winograd_planes": (
+        lambda a, b: _written(lambda o: kernels.winograd_planes(a, b, 0, 0, 2, o), (2, 4, 4)),
+        [floats(16, 2, 4), floats(2)]),
+}  # fmt: skip
+NO_ARRAYS = {"shuffle_order"}
+POLICY = {
+    "aside", "available_variants", "can_add", "describe", "one_blas_thread", "set_thread_count",
+    "shown_number", "stopped_by", "thread_count", "variant",
+    "NarrowCounts", "Difference", "Moments",
+}  # fmt: skip
+
+
+def test_each_gate_is_in_a_table_here() -> None:
+    tables = [set(GATES), set(FIGURES), NO_ARRAYS, POLICY]
+    assert set().union(*tables) == set(kernels.__all__)
+    assert sum(map(len, tables)) == len(kernels.__all__)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_layouts_of_every_input_to_figures(name: str) -> None:
+    call, given = FIGURES[name]
+    wanted = np.array(call(*given))
+    for place in range(len(given)):
+        for lay in LAYOUTS.values():
+            strained = [lay(one) if i == place else one for i, one in enumerate(given)]
+            np.testing.assert_array_equal(np.array(call(*strained)), wanted)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_dtypes_of_inputs_to_figures(name: str) -> None:
+    call, given = FIGURES[name]
+    for place, one in enumerate(given):
+        for dtype in FOREIGN:
+            strange = np.zeros(one.shape, dtype)
+            if name in ("moments", "histogram") and strange.dtype.kind in "fb":
+                continue  # these take them
+            strained = [strange if i == place else x for i, x in enumerate(given)]
+            with pytest.raises(RudaError, match="dtype"):
+                call(*strained)
 
 
 class Sub(np.ndarray):

@@ -11,7 +11,16 @@ from types import ModuleType
 
 import pytest
 
-from ruda._kernels import available_variants, describe, variant, variants
+from ruda._kernels import (
+    available_variants,
+    describe,
+    layout,
+    narrowing,
+    ranking,
+    variant,
+    variants,
+    workspace,
+)
 from ruda.errors import SettingError
 
 
@@ -173,3 +182,24 @@ def test_a_build_that_lacks_one_kernel_says_which(monkeypatch: pytest.MonkeyPatc
         with pytest.raises(SettingError, match="as a whole, newest being absent; available here"):
             variants.choose(name)
         assert "newest being absent" in describe()
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "known"),
+    [
+        ("half", "BLOCK", narrowing._BLOCK),
+        ("float8", "BLOCK", narrowing._BLOCK),
+        ("largest", "BLOCK", ranking._BLOCK),
+        ("transpose", "TILE", layout._TILE),
+        ("cells", "BLOCK", workspace.GATES[1]),
+        ("difference", "BLOCK", workspace.DISTANCES),
+        ("activation", "BLOCK", workspace.LINES[1]),
+        ("rows", "BLOCK", workspace.LINES[1]),
+    ],
+)
+def test_the_gate_gives_as_much_room_as_the_kernel_takes(file: str, name: str, known: int) -> None:
+    """A kernel writes past the end of scratch that is too small, without a word."""
+    text = (Path(__file__).parents[2] / "native" / "kernels" / f"{file}.py").read_text()
+    found = re.search(rf"^{name} = (\d+)\b", text, re.MULTILINE)
+    assert found
+    assert int(found[1]) == known

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ruda._kernels.checks import Array, take_array, take_out, take_plain, take_written
 from ruda._kernels.narrowing import F32
 from ruda._kernels.variants import kernel
+from ruda._kernels.workspace import gate_scratch
 from ruda.errors import ShapeError
 
 _cells = kernel("cells")
-
-_SCRATCH = (8, 512)
-"""Rows of one BLOCK of the kernel."""
 
 
 def lstm_step(
@@ -29,8 +25,7 @@ def lstm_step(
     lines, target = _take(given, product, bias, 4, out)
     state = take_written(cell, "cell", target.shape, (F32,), target, *lines)
     if target.size:
-        scratch = np.empty(_SCRATCH, F32)
-        _cells.lstm(*lines, state, target, scratch, scratch.view(np.int32))
+        _cells.lstm(*lines, state, target, *gate_scratch())
     return target
 
 
@@ -52,8 +47,7 @@ def gru_step(
     if out is not None:
         take_out(out, target.shape, (F32,), state)
     if target.size:
-        scratch = np.empty(_SCRATCH, F32)
-        _cells.gru(*lines, state, target, scratch, scratch.view(np.int32))
+        _cells.gru(*lines, state, target, *gate_scratch())
     return target
 
 

@@ -82,6 +82,7 @@ def _widen(
     source, target, result, fit = take_pair(codes, "codes", (kind, U8), out, _JUST_F32)
     table = _TABLES[kind]
     if fit and is_one_piece(source.size, 5):
+        monitor.check()
         call(source.view(U8), table, target.view(_U32), target, first_block(target))
         return result
 

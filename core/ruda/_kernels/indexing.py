@@ -72,8 +72,7 @@ def scatter_add(target: Array, places: Array, values: Array, axis: int) -> None:
     if new.shape != found.shape:
         raise ShapeError(f"values has shape {new.shape}; expected that of places, {found.shape}")
     if new.size:
-        parts = (_three_axes(part, axis) for part in (own, found, new))
-        _indexed.scatter_add(*parts)
+        _scatter_in_pieces(*(_three_axes(part, axis) for part in (own, found, new)))
 
 
 def add_slices(target: Array, places: Array, values: Array, axis: int) -> None:
@@ -97,9 +96,23 @@ def add_slices(target: Array, places: Array, values: Array, axis: int) -> None:
         inner = np.broadcast_to(found[:, None], (len(found), _three_axes(new, along).shape[2]))
         three = _three_axes(new, along)
         every = np.ascontiguousarray(np.broadcast_to(inner, three.shape))
-        _indexed.scatter_add(_three_axes(own, along), every, three)
+        _scatter_in_pieces(_three_axes(own, along), every, three)
         return
-    _indexed.add_slices(_three_axes(own, along), found, _three_axes(new, along))
+    whole, parts = _three_axes(own, along), _three_axes(new, along)
+
+    def piece(cut: slice) -> None:
+        _indexed.add_slices(whole[cut], found, parts[cut])
+
+    in_pieces(piece, len(whole), item_bytes=3 * parts[0].nbytes)
+
+
+def _scatter_in_pieces(own: Array, places: Array, values: Array) -> None:
+    """Cut on the outer axis, where no two pieces add to one item."""
+
+    def piece(cut: slice) -> None:
+        _indexed.scatter_add(own[cut], places[cut], values[cut])
+
+    in_pieces(piece, len(own), item_bytes=places[0].nbytes + 3 * values[0].nbytes)
 
 
 def _take_sums(own: Array, values: Array, places: Array) -> tuple[Array, Array]:

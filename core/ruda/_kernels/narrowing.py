@@ -89,6 +89,7 @@ def widen_f16(words: Array, out: Array | None = None, *, monitor: Monitor = SILE
     """
     source, target, result, fit = take_pair(words, "words", _F16_WORDS, out, _JUST_F32)
     if fit and is_one_piece(source.size, 6):
+        monitor.check()
         _half.widen_f16(source.view(U16), target.view(_U32), target, first_block(target))
         return result
 
@@ -109,6 +110,7 @@ def widen_bf16(words: Array, out: Array | None = None, *, monitor: Monitor = SIL
     source, flat, result, fit = take_pair(words, "words", _BF16_WORDS, out, _JUST_F32)
     target = flat.view(_U32)
     if fit and is_one_piece(source.size, 6):
+        monitor.check()
         _half.widen_bf16(source.view(U16), target, first_block(target))
         return result
 

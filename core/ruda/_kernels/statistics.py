@@ -100,8 +100,10 @@ def moments(values: Array) -> Moments:
 def histogram(values: Array, low: float, high: float, bins: int) -> Array:
     """Counts of the finite values from low to high in bins of equal width: int64[bins].
 
-    Bin i starts at low + i × (high − low) / bins; the last one includes high. Values outside are
-    not counted. When low equals high, every value equal to it is counted in the last bin.
+    Bin i starts at low + i × (high − low) / bins; the last one includes high. A value within 4 ulp
+    of an edge may be counted in the bin on its other side, where the edge is no float64 or the
+    quotient is rounded. Values outside are not counted. When low equals high, every value equal to
+    it is counted in the last bin.
     Integers of 64 bits beyond 2⁵³ are counted at the float64 nearest to them.
     Raises DTypeError as ``moments`` does, SettingError for a range or bins that cannot be.
     """

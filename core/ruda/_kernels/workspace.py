@@ -18,6 +18,8 @@ BLOCK = 1 << 16
 """Items that are widened or placed at a time: they stay in the second-level cache."""
 DISTANCES = 2048
 """The BLOCK of the difference kernel."""
+GATES = (8, 512)
+"""Rows of one BLOCK of the kernel of recurrent cells."""
 
 
 class _Workspace(threading.local):
@@ -30,6 +32,7 @@ class _Workspace(threading.local):
         self.places: Array | None = None
         self.distances = np.empty(DISTANCES, np.float64)
         self.distance_words = self.distances.view(np.int64)
+        self.gates: Array | None = None
 
 
 _workspace = _Workspace()
@@ -57,3 +60,10 @@ def place_scratch() -> Array:
 def distance_scratch() -> tuple[Array, Array]:
     """Scratch of this thread: float64 (2048), and the same memory as int64."""
     return _workspace.distances, _workspace.distance_words
+
+
+def gate_scratch() -> tuple[Array, Array]:
+    """Scratch of this thread: float32 (8, 512), and the same memory as int32."""
+    if _workspace.gates is None:
+        _workspace.gates = np.empty(GATES, np.float32)
+    return _workspace.gates, _workspace.gates.view(np.int32)
