@@ -9,7 +9,7 @@ import numpy as np
 from ruda._kernels import shown_number
 from ruda.errors import ShapeError
 from ruda.tensor.methods.held import Held
-from ruda.tensor.operations import elementwise, indexing, ordering, reductions, sampling
+from ruda.tensor.operations import indexing, ordering, reductions, sampling
 from ruda.tensor.operations.operands import Axes, normalise_axis
 from ruda.tensor.sizes import whole
 
@@ -67,8 +67,7 @@ class Reducing(Held):
 
     def max_abs(self, axis: Axes = None, *, keepdims: bool = False) -> Self:
         """Largest magnitude; NaN wins."""
-        sizes = elementwise.absolute(self._array)
-        return self._new(reductions.maximum(sizes, axis, keepdims=keepdims))
+        return self._new(reductions.largest_magnitude(self._array, axis, keepdims=keepdims))
 
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Self:
         """Position of the first largest value, as i64."""

@@ -20,7 +20,7 @@ from ruda.tensor.operations.operands import (
     recast,
     working,
 )
-from ruda.tensor.operations.reductions import added
+from ruda.tensor.operations.sums import added
 from ruda.tensor.promotion import require_float
 from ruda.tensor.sizes import number
 

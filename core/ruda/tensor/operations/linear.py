@@ -6,6 +6,7 @@ take f32, f64 and complex.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,7 +24,9 @@ from ruda.tensor.operations.operands import (
     pair,
     recast,
 )
-from ruda.tensor.operations.reductions import added, total
+from ruda.tensor.operations.products import product
+from ruda.tensor.operations.reductions import total
+from ruda.tensor.operations.sums import added
 from ruda.tensor.promotion import accumulator, promote, require_float, require_inexact
 from ruda.tensor.sizes import number, reach, require_room, sizes_of, switch
 
@@ -46,8 +49,7 @@ def matmul(left: Array, right: Array) -> Array:
     check_broadcast("matmul", a.shape[:-2], b.shape[:-2])
     wide = accumulator(result) if result.is_float else result
     with np.errstate(all="ignore"):
-        product = np.asarray(np.matmul(recast(a, wide), recast(b, wide)))
-    return recast(product, result)
+        return recast(product(recast(a, wide), recast(b, wide)), result)
 
 
 def matvec(matrices: Array, vectors: Array) -> Array:
@@ -89,9 +91,15 @@ def tensordot(left: Array, right: Array, axes: int | tuple[Sequence[int], Sequen
     if sizes[0] != sizes[1]:
         raise ShapeError(f"tensordot: axes of sizes {sizes[0]} and {sizes[1]} do not pair")
     wide = accumulator(result) if result.is_float else result
+    kept = [one for one in range(left.ndim) if one not in first]
+    others = [one for one in range(right.ndim) if one not in second]
+    rows, columns = [left.shape[one] for one in kept], [right.shape[one] for one in others]
+    require_room("tensordot", (*rows, *columns), result)
+    inner = math.prod(sizes[0])
+    a = recast(left, wide).transpose(*kept, *first).reshape(math.prod(rows), inner)
+    b = recast(right, wide).transpose(*second, *others).reshape(inner, math.prod(columns))
     with np.errstate(all="ignore"):
-        found = np.tensordot(recast(left, wide), recast(right, wide), axes=(first, second))
-    return recast(np.asarray(found), result)
+        return recast(product(a, b).reshape((*rows, *columns)), result)
 
 
 def _two_lists(axes: Any) -> list[tuple[int, ...]]:
@@ -113,10 +121,9 @@ def vecdot(left: Array, right: Array, axis: int = -1) -> Array:
     require_room("vecdot", (*common_shape("vecdot", x.shape, y.shape), 1), result)
     wide = accumulator(result) if result.is_float else result
     with np.errstate(all="ignore"):
-        found = np.matmul(np.conj(recast(x, wide))[..., None, :], recast(y, wide)[..., :, None])[
-            ..., 0, 0
-        ]
-    return recast(np.asarray(found), result)
+        x, y = recast(x, wide), recast(y, wide)
+        x = np.conj(x) if x.dtype.kind == "c" else x
+        return recast(product(x[..., None, :], y[..., :, None])[..., 0, 0], result)
 
 
 def _both_axes(name: str, left: Array, right: Array, axis: int) -> tuple[int, int]:
@@ -225,7 +232,7 @@ def vector_norm(
     rest = front.shape[len(axes) :]
     flat = front.reshape((int(np.prod(front.shape[: len(axes)], dtype=np.int64)), *rest))
     with np.errstate(all="ignore"):
-        found = np.asarray(_vector_norm(np.abs(flat), order))
+        found = _vector_norm(np.abs(flat), order)
     if keepdims:
         found = np.expand_dims(found, axes)
     return recast(found, dtype) if dtype.is_float else found
@@ -242,9 +249,26 @@ def _vector_norm(sizes: Array, order: float) -> Array:
         return np.asarray(np.count_nonzero(sizes, axis=0)).astype(sizes.dtype)
     if order == 1:
         return added(sizes, (0,))
-    if order == 2:
-        return np.asarray(np.sqrt(added(np.square(sizes), (0,))))
-    return np.asarray(added(sizes**order, (0,)) ** (1.0 / order))
+    sums = _powers(sizes, order)
+    least = np.finfo(sums.dtype).smallest_normal * max(1, sizes.shape[0])
+    lost = ~((sums >= least) & (sums < np.inf)) & (sizes.shape[0] > 0)
+    found = _root(sums, order)
+    if not lost.any():
+        return found
+    # The powers leave the range where the norm itself does not: they are those of shares of the
+    # largest magnitude then (as nrm2 of LAPACK), or of the smallest for a negative order.
+    measure = np.asarray(sizes.max(axis=0) if order > 0 else sizes.min(axis=0))
+    lost &= (measure > 0) & (measure < np.inf)
+    shares = sizes / np.where(lost, measure, 1)
+    return np.asarray(np.where(lost, measure * _root(_powers(shares, order), order), found))
+
+
+def _powers(sizes: Array, order: float) -> Array:
+    return added(np.square(sizes) if order == 2 else sizes**order, (0,))
+
+
+def _root(sums: Array, order: float) -> Array:
+    return np.asarray(np.sqrt(sums) if order == 2 else sums ** (1.0 / order))
 
 
 def cosine(left: Array, right: Array, axis: int, floor: float) -> Array:
@@ -272,4 +296,10 @@ def normalised(values: Array, order: float, axis: int, floor: float) -> Array:
     wide = recast(values, accumulator(dtype))
     size = vector_norm(wide, one, order, keepdims=True)
     with np.errstate(all="ignore"):
+        if np.isinf(size).any():
+            # Numbers of which no number holds the norm have shares of it all the same.
+            largest = np.abs(wide).max(axis=one, keepdims=True)
+            beyond = np.isinf(size) & np.isfinite(largest)
+            wide = wide / np.where(beyond, largest, 1)
+            size = np.where(beyond, vector_norm(wide, one, order, keepdims=True), size)
         return recast(wide / np.maximum(size, size.dtype.type(least)), dtype)

@@ -72,7 +72,7 @@ def largest(values: Array, count: int, axis: int) -> Array:
 
 
 def sort(values: Array, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Array:
-    """Values of an axis in order."""
+    """Values of an axis in order; equal ones keep theirs, both ways, unless ``stable`` is False."""
     require_real("sort", dtype_of(values))
     if not values.ndim:
         normalise_axis("sort", values.reshape(1), axis)
@@ -80,7 +80,9 @@ def sort(values: Array, axis: int = -1, *, descending: bool = False, stable: boo
     axis = normalise_axis("sort", values, axis)
     seen = widened(values)
     kind: Literal["stable"] | None = "stable" if stable else None
-    done = _along(seen, axis, lambda rows, at: np.sort(rows, axis=at, kind=kind))
+    # As argsort does it: equal values that look different, 0.0 and -0.0, keep their order.
+    given = np.flip(seen, axis) if descending else seen
+    done = _along(given, axis, lambda rows, at: np.sort(rows, axis=at, kind=kind))
     done = np.flip(done, axis) if descending else done
     return done if seen is values else done.astype(values.dtype)
 

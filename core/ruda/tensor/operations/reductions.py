@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ruda.errors import ShapeError
-from ruda.tensor.dtype import DType
+from ruda.errors import OperationError, ShapeError
+from ruda.tensor.dtype import DType, Kind
 from ruda.tensor.layout import widened
+from ruda.tensor.operations.elementwise import absolute
 from ruda.tensor.operations.operands import (
     Array,
     Axes,
@@ -25,6 +26,8 @@ from ruda.tensor.operations.operands import (
     normalise_axis,
     recast,
 )
+from ruda.tensor.operations.products import product as matrix_product
+from ruda.tensor.operations.sums import added
 from ruda.tensor.promotion import (
     DEFAULT_FLOAT,
     accumulator,
@@ -68,68 +71,6 @@ def _taken_in(values: Array, wide: DType) -> Array:
     if wide.is_integer and dtype_of(values).is_integer:
         return values.astype(wide.numpy, copy=False)
     return recast(values, wide)
-
-
-_BLOCK = 128
-"""Values that are added one after the other; the sums of blocks are added likewise."""
-_FEW = 1024
-"""So many are added in any order: their error is that of a few roundings."""
-
-
-def added(values: Array, axes: tuple[int, ...] | None, *, keepdims: bool = False) -> Array:
-    """Sums in the dtype of the values, with an error that hardly grows with their number.
-
-    NumPy sees to that only along the axis that is closest together in memory; elsewhere it adds
-    row to row, and ten million tenths of f32 become 1,087,937. Here they are added in blocks
-    (Higham, "The accuracy of floating point summation", 1993, pairwise summation).
-    """
-    asked = tuple(range(values.ndim)) if axes is None else axes
-    count = math.prod(values.shape[axis] for axis in asked)
-    if values.dtype.kind not in "fc" or count <= _FEW:
-        return np.asarray(np.sum(values, axis=asked, keepdims=keepdims, dtype=values.dtype))
-    merged, runs = _merged(values, set(asked))
-    for axis in reversed(runs):
-        merged = _added_along(merged, axis)
-    kept = [1 if axis in asked else size for axis, size in enumerate(values.shape)]
-    left = [size for axis, size in enumerate(values.shape) if axis not in asked]
-    return merged.reshape(kept if keepdims else left)
-
-
-def _merged(values: Array, asked: set[int]) -> tuple[Array, list[int]]:
-    """A view in which asked axes that lie on end in memory are one, and which those are."""
-    shape: list[int] = []
-    runs: list[int] = []
-    for axis, size in enumerate(values.shape):
-        step = values.strides[axis] * size
-        if axis in asked and axis - 1 in asked and values.strides[axis - 1] == step:
-            shape[-1] *= size
-            continue
-        if axis in asked:
-            runs.append(len(shape))
-        shape.append(size)
-    return values.reshape(shape), runs
-
-
-def _added_along(values: Array, axis: int) -> Array:
-    """The sums along one axis, which keeps a size of 1."""
-    while values.shape[axis] > _BLOCK and not _closest(values, axis):
-        count = values.shape[axis] // _BLOCK
-        front = (slice(None),) * axis
-        before, behind = values.shape[:axis], values.shape[axis + 1 :]
-        blocks = values[(*front, slice(0, count * _BLOCK))]
-        sums = np.sum(blocks.reshape(*before, count, _BLOCK, *behind), axis=axis + 1)
-        rest = values[(*front, slice(count * _BLOCK, None))]
-        if rest.shape[axis]:
-            sums = np.concatenate([sums, np.sum(rest, axis=axis, keepdims=True)], axis=axis)
-        values = sums
-    return np.asarray(np.sum(values, axis=axis, keepdims=True))
-
-
-def _closest(values: Array, axis: int) -> bool:
-    """Whether no other axis has its items closer together: along that one NumPy adds in blocks."""
-    own = abs(values.strides[axis])
-    others = [place for place, size in enumerate(values.shape) if size > 1 and place != axis]
-    return all(abs(values.strides[place]) > own for place in others)
 
 
 def total(
@@ -208,8 +149,8 @@ def covariance(values: Array, correction: float) -> Array:
     rows = recast(rows, accumulator(dtype))
     divisor = rows.shape[1] - number("cov", "a correction", correction)
     with np.errstate(all="ignore"):
-        centred = rows - rows.sum(axis=1, keepdims=True) / rows.dtype.type(rows.shape[1])
-        found = centred @ centred.T / rows.dtype.type(max(divisor, 0))
+        centred = rows - added(rows, (1,), keepdims=True) / rows.dtype.type(rows.shape[1])
+        found = matrix_product(centred, centred.T) / rows.dtype.type(max(divisor, 0))
     return recast(found if rows.shape[0] != 1 else found.reshape(()), dtype)
 
 
@@ -229,6 +170,23 @@ def minimum(values: Array, axis: Axes = None, *, keepdims: bool = False) -> Arra
     keepdims = switch("min", "keepdims", keepdims)
     with np.errstate(all="ignore"):
         return np.asarray(np.min(values, axis=axes, keepdims=keepdims))
+
+
+def largest_magnitude(values: Array, axis: Axes = None, *, keepdims: bool = False) -> Array:
+    """Largest magnitude; NaN wins. Raises ShapeError over nothing.
+
+    Raises OperationError where the least integer is among the values: its dtype has no number for
+    the magnitude.
+    """
+    dtype = dtype_of(values)
+    sizes = absolute(values)
+    if dtype.kind is Kind.INT and sizes.min(initial=0) < 0:
+        least = np.iinfo(values.dtype).min
+        raise OperationError(
+            f"max_abs: {dtype} has no number for the magnitude of {least}; cast to a wider dtype "
+            f"first"
+        )
+    return maximum(sizes, axis, keepdims=keepdims)
 
 
 def argmax(values: Array, axis: int | None = None, *, keepdims: bool = False) -> Array:

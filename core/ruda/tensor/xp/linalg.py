@@ -15,8 +15,9 @@ from ruda.errors import SettingError, ShapeError
 from ruda.tensor.dtype import DType
 from ruda.tensor.operations import linear, shaping
 from ruda.tensor.operations.operands import check_broadcast, dtype_of, pair, recast
+from ruda.tensor.operations.sums import added
 from ruda.tensor.promotion import require_inexact
-from ruda.tensor.sizes import number, whole
+from ruda.tensor.sizes import number, switch, whole
 from ruda.tensor.tensor import Tensor
 from ruda.tensor.xp._given import array, wrap
 from ruda.tensor.xp.dtypes import finfo
@@ -248,15 +249,30 @@ def matrix_norm(x: Tensor, /, *, keepdims: Flag = False, ord: float | str | None
     """Norm of matrices: fro, nuc, ±1, ±2 or ±inf. Raises SettingError for another one."""
     if ord not in ("fro", "nuc", None, 1, -1, 2, -2, np.inf, -np.inf):
         raise SettingError(f"matrix_norm: no norm is called {ord!r}")
-    values = array("matrix_norm", x)
+    finite = ord in ("nuc", 2, -2)
+    compute = _singular_norm if finite else _plain_norm
+    keepdims = switch("matrix_norm", "keepdims", keepdims)
     found = linear.solved(
         "matrix_norm",
-        lambda a: np.linalg.matrix_norm(a, keepdims=keepdims, ord=ord or "fro"),  # type: ignore[arg-type]
-        values,
+        lambda a: compute(a, ord, keepdims=keepdims),
+        array("matrix_norm", x),
         square=False,
-        finite=ord in ("nuc", 2, -2),
+        finite=finite,
     )
     return wrap(np.asarray(found))
+
+
+def _singular_norm(values: np.ndarray[Any, Any], order: Any, *, keepdims: Flag) -> Any:
+    return np.linalg.matrix_norm(values, keepdims=keepdims, ord=order)
+
+
+def _plain_norm(values: np.ndarray[Any, Any], order: Any, *, keepdims: Flag) -> Any:
+    """The root of all squares, or the largest or smallest sum of a column (±1) or row (±inf)."""
+    if order in ("fro", None):
+        return linear.vector_norm(values, (-2, -1), 2, keepdims=keepdims)
+    sums = added(np.abs(values), (values.ndim - (2 if abs(order) == 1 else 1),), keepdims=True)
+    found = sums.max(axis=(-2, -1)) if order > 0 else sums.min(axis=(-2, -1))
+    return found[..., None, None] if keepdims else found
 
 
 def vector_norm(
