@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from ruda.errors import SettingError
@@ -106,8 +107,9 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What a comparison of two tensors found; ``count`` is 0 where they agree.
+    """What a comparison of two tensors found; ``count`` is 0 where they agree, and only there.
 
+    Of two shapes no values are compared: ``count`` is that of the larger one, and at least 1.
     ``max_absolute`` and ``max_relative`` are over positions where both are finite.
     """
 
@@ -141,13 +143,32 @@ class Difference:
         return "\n".join(lines)
 
 
+def coarser(dtypes: tuple[DType, DType]) -> DType:
+    """Of two floats the one with less precision, a float before an integer, else the left one.
+
+    Symmetric as to tolerances, of which all dtypes that are no floats have the same.
+    """
+    floats = [dtype for dtype in dtypes if dtype.is_float]
+    return min(floats, key=_precision) if floats else dtypes[0]
+
+
+def _precision(dtype: DType) -> tuple[int, str]:
+    found = ml_dtypes.finfo(dtype.numpy)  # type: ignore[no-untyped-call]
+    return int(found.nmant), dtype.label
+
+
+def _other_shape(left: Array, right: Array, dtypes: tuple[DType, DType]) -> Difference:
+    numel = max(left.size, right.size)
+    return Difference((left.shape, right.shape), dtypes, numel, max(numel, 1))
+
+
 def compare_exactly(left: Array, right: Array, dtypes: tuple[DType, DType]) -> Difference:
     """Positions with different values; two NaNs agree, and so do 0.0 and -0.0.
 
     ``right`` may be of another dtype; an integer and a float agree where both are one number.
     """
     if left.shape != right.shape:
-        return Difference((left.shape, right.shape), dtypes, left.size, left.size)
+        return _other_shape(left, right, dtypes)
     a, b = widened(left), widened(right)
     return _report(a, b, ~_agree(a, b), dtypes)
 
@@ -155,11 +176,11 @@ def compare_exactly(left: Array, right: Array, dtypes: tuple[DType, DType]) -> D
 def compare_approximately(
     left: Array, right: Array, dtypes: tuple[DType, DType], tolerance: Tolerance
 ) -> Difference:
-    """Positions that lie further apart than the tolerance for the dtype of ``left``."""
+    """Positions that lie further apart than the tolerance for the coarser dtype."""
     if left.shape != right.shape:
-        return Difference((left.shape, right.shape), dtypes, left.size, left.size)
+        return _other_shape(left, right, dtypes)
     a, b = widened(left), widened(right)
-    relative, absolute = tolerance.pair(dtypes[0])
+    relative, absolute = tolerance.pair(coarser(dtypes))
     with np.errstate(all="ignore"):
         distance = apart(a, b)
         allowed = np.maximum(absolute, relative * np.maximum(np.abs(_float(a)), np.abs(_float(b))))

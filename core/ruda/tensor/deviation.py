@@ -6,13 +6,12 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from ruda import _kernels
 from ruda.errors import DTypeError, ShapeError
 from ruda.tensor.casting import cast
-from ruda.tensor.comparison import SHOWN, Tolerance, apart
+from ruda.tensor.comparison import SHOWN, Tolerance, apart, coarser
 from ruda.tensor.dtype import DType, Kind
 from ruda.tensor.layout import plain, widened
 
@@ -216,7 +215,7 @@ def _deviation(
     steps = _steps(raw, dtypes)
     passed = equal.copy()
     if tolerance is not None:
-        relative, absolute = tolerance.pair(_coarser(dtypes))
+        relative, absolute = tolerance.pair(coarser(dtypes))
         allowed = np.maximum(absolute, relative * np.maximum(np.abs(x), np.abs(y)))
         passed |= (distance < allowed) & ~lone
     if steps is not None and ulp:
@@ -271,24 +270,13 @@ def _steps(raw: tuple[Array, Array], dtypes: tuple[DType, DType]) -> Array | Non
     """Number of floats between both values, as u64; None where steps mean nothing."""
     if not all(dtype.kind is Kind.FLOAT and dtype is not DType.F8_E8M0 for dtype in dtypes):
         return None
-    coarse = _coarser(dtypes)
+    coarse = coarser(dtypes)
     both = [
         _ordered(cast(values, dtype, coarse)[0], coarse)
         for values, dtype in zip(raw, dtypes, strict=True)
     ]
     low, high = np.minimum(*both), np.maximum(*both)
     return np.asarray(high.view(np.uint64) - low.view(np.uint64))
-
-
-def _coarser(dtypes: tuple[DType, DType]) -> DType:
-    """Of two floats the one with less precision; a float before an integer; else the left."""
-    floats = [dtype for dtype in dtypes if dtype.is_float]
-    return min(floats, key=_precision) if floats else dtypes[0]
-
-
-def _precision(dtype: DType) -> tuple[int, str]:
-    found = ml_dtypes.finfo(dtype.numpy)  # type: ignore[no-untyped-call]
-    return int(found.nmant), dtype.label
 
 
 def _ordered(values: Array, dtype: DType) -> Array:

@@ -170,7 +170,7 @@ class DType(Enum):
 
     @property
     def is_float(self) -> bool:
-        """True for every floating type that can be computed with (f64 … fp8)."""
+        """True for every floating type, f64 to fp8; ``is_computable``: which are computed with."""
         return self.kind is Kind.FLOAT
 
     @property

@@ -76,7 +76,11 @@ _TABLE = {(a, b): _join(a, b) for a in _COMPUTABLE for b in _COMPUTABLE}
 
 
 def is_computable(dtype: DType) -> bool:
-    """True for the dtypes that operations take; the others are stored, shown and cast only."""
+    """True for the dtypes that are computed with.
+
+    The values of the others are stored, shown, cast, moved about and told from 0 (``any``, ``all``,
+    ``count_nonzero``, ``argwhere``), for which no number has to be made of them.
+    """
     return dtype in _COMPUTABLE
 
 
@@ -90,7 +94,7 @@ def require_dtype(operation: str, dtype: object) -> None:
 
 
 def require_computable(operation: str, dtype: DType) -> None:
-    """Raise DTypeError if operations do not take this dtype."""
+    """Raise DTypeError if this dtype is not computed with."""
     if type(dtype) is not DType or dtype not in _COMPUTABLE:
         require_dtype(operation, dtype)
         raise DTypeError(f"{operation}: {dtype} is for storage only; cast it to f32 first")

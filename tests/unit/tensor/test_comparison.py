@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ruda.errors import SettingError
-from ruda.tensor import DType, TensorData, Tolerance
+from ruda.tensor import DType, TensorData, Tolerance, deviation
 
 B, S = Tolerance.balanced(), Tolerance.strict()
 
@@ -72,3 +72,43 @@ def test_floats_of_two_dtypes_are_compared_in_the_first_one():
     with pytest.raises(AssertionError, match="1 of 1 values differ"):
         TensorData.of([255], DType.U8).assert_eq(TensorData.of([300], DType.I32), strict=False)
     assert narrow.compare(wide).count == 1  # of files every bit counts
+
+
+@pytest.mark.parametrize("tolerance", [None, B])
+@pytest.mark.parametrize(
+    ("left", "right", "count"),
+    [
+        pytest.param((0,), (3,), 3, id="nothing against something"),
+        pytest.param((3,), (0,), 3, id="something against nothing"),
+        pytest.param((0,), (0, 2), 1, id="nothing in two shapes"),
+        pytest.param((), (1,), 1, id="a scalar and a vector"),
+        pytest.param((2, 3), (3, 2), 6, id="turned"),
+    ],
+)
+def test_two_shapes_never_agree(left, right, count, tolerance):
+    found = TensorData.zeros(left).compare(TensorData.zeros(right), tolerance)
+    assert (found.count, found.same_shape) == (count, False)
+
+
+PRECISIONS = [
+    pytest.param(DType.F64, DType.F16, S, 0, id="strict, f64 and f16"),
+    pytest.param(DType.F64, DType.F32, S, 1, id="strict, f64 and f32"),
+    pytest.param(DType.F32, DType.BF16, S, 1, id="strict, f32 and bf16"),
+    pytest.param(DType.F16, DType.BF16, S, 1, id="strict, f16 and bf16"),
+    pytest.param(DType.F16, DType.I8, S, 0, id="strict, f16 and i8"),
+    pytest.param(
+        DType.F64, DType.F16, B.set_double(1.0, 0.0), 1, id="balanced, the double replaced"
+    ),
+    pytest.param(DType.F64, DType.F16, B.set_half(1.0, 1.0), 0, id="balanced, the half replaced"),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "tolerance", "count"), PRECISIONS)
+def test_the_coarser_dtype_decides_the_tolerance_both_ways(first, second, tolerance, count):
+    left = TensorData.of([2e-4], first)
+    right = TensorData.of([0], second) if second is DType.I8 else TensorData.of([1e-4], second)
+    assert left.compare(right, tolerance).count == count
+    assert right.compare(left, tolerance).count == count
+    for one, other in ((left, right), (right, left)):
+        both = (one.dtype, other.dtype)
+        assert deviation(one.array, other.array, both, tolerance=tolerance).beyond == count

@@ -86,7 +86,7 @@ EXACT = [
     pytest.param([1.0, np.nan], [1.0, np.nan], 0, id="NaN is NaN"),
     pytest.param([0.0], [-0.0], 0, id="zeros"),
     pytest.param([1.0, 2.0], [1.0, 2.5], 1, id="one differs"),
-    pytest.param([1.0], [1.0, 2.0], 1, id="shapes"),
+    pytest.param([1.0], [1.0, 2.0], 2, id="shapes"),
     pytest.param([], [], 0, id="empty"),
 ]
 
