@@ -129,7 +129,11 @@ def test_the_twin_serves_where_it_is_faster(
     monkeypatch.setattr(variants, "_IS_X86", is_x86)
     monkeypatch.setattr(variants, "_module", lambda subject, build: (subject, build))
     found = dict(variants.load(name).values())
-    assert found == {**dict.fromkeys(variants.SUBJECTS, name), "cells": served}
+    slower = dict.fromkeys(variants._SSE2_LOSES, served)
+    assert {s: b for s, b in found.items() if b != name} == {
+        s: b for s, b in slower.items() if b != name
+    }
+    assert set(found) == set(variants.SUBJECTS)
 
 
 def test_every_variant_has_every_kernel() -> None:
@@ -141,7 +145,7 @@ def test_every_variant_has_every_kernel() -> None:
             kernels = [k for k in vars(module) if not k.startswith("_")]
             assert kernels, f"{subject}_{name} exports nothing"
             for kernel in kernels:
-                assert callable(getattr(twins[subject], kernel)), f"{kernel} has no twin"
+                assert callable(getattr(twins[subject], kernel, None)), f"{kernel} has no twin"
 
 
 def test_the_build_the_folder_and_the_choice_list_the_same_kernels() -> None:

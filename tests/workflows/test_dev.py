@@ -56,6 +56,32 @@ def test_the_fingerprint_follows_how_the_kernels_are_built(dev: ModuleType) -> N
     assert dev.fingerprint("enabled") != dev.fingerprint("disabled")
 
 
+def test_changed_kernels_are_compiled_once_and_nothing_is_installed_anew(
+    dev: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "native" / "kernels").mkdir(parents=True)
+    kernel = tmp_path / "native" / "kernels" / "half.py"
+    (tmp_path / "native" / "meson.build").touch()
+    ran: list[object] = []
+    monkeypatch.setattr(dev, "ROOT", tmp_path)
+    monkeypatch.setattr(dev, "VENV", tmp_path)
+    monkeypatch.setattr(dev, "KERNELS_STAMP", tmp_path / "ruda-kernels.stamp")
+    monkeypatch.setattr(dev, "fingerprint", lambda native: "fits")
+    monkeypatch.setattr(dev, "run", lambda words: ran.append(words[1:]))
+    monkeypatch.setenv("RUDA_NATIVE", "enabled")
+    monkeypatch.setattr(dev, "venv_python", lambda: tmp_path / "ruda-test.stamp")
+    (tmp_path / "ruda-test.stamp").write_text("fits")
+    one_import = ["-c", "import ruda._kernels"]
+    for source, expected in [("a = 1", 1), ("a = 1", 1), ("a = 2", 2), ("a = 2", 2)]:
+        kernel.write_text(source)
+        dev.setup("test")
+        assert ran == [one_import] * expected
+    kernel.write_text("a = 3")
+    monkeypatch.setenv("RUDA_NATIVE", "disabled")
+    dev.setup("test")
+    assert ran == [one_import] * 2
+
+
 COMMANDS = [
     pytest.param(["nonsense"], 2, "no command 'nonsense'", id="unknown command"),
     pytest.param([], 2, "", id="nothing: the help"),
