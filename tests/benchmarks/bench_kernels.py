@@ -10,16 +10,21 @@ The copy is NumPy's, which runs on one thread, of as many bytes as the kernel re
 of them are read, half written. It takes its turns with one thread and, anew, beside those of
 several (×). Work is done once before its turn, unless it takes long, so that all find their memory
 where they left it.
+Where the base build serves, NumPy has no loops for newer processors either: base is measured beside
+its twin and NumPy in a process in which NumPy takes none of them.
 Ratios above 1 are in our favour; where a compiled kernel loses to its twin, the last lines say so.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import platform
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -99,6 +104,33 @@ CASES: dict[str, Callable[[int], Case]] = {
 }
 
 
+def older_processor(options: argparse.Namespace) -> dict[tuple[str, str], dict[str, Any]]:
+    """Lines of the base build beside NumPy without loops for newer processors; none if it serves."""
+    if _kernels.available_variants()[0] == "base" or "base" not in _kernels.available_variants():
+        return {}
+    newer = importlib.import_module("numpy._core._multiarray_umath").__cpu_dispatch__
+    env = {**os.environ, "NPY_DISABLE_CPU_FEATURES": " ".join(newer)}
+    with tempfile.TemporaryDirectory() as folder:
+        found = Path(folder) / "base.json"
+        words = [sys.executable, __file__, "--json", str(found), "--sizes", options.sizes]
+        words += ["--seconds", str(options.seconds / 2)]
+        words += ["--only", options.only] if options.only else []
+        subprocess.run(words, env=env, check=True, stdout=subprocess.DEVNULL)
+        lines = json.loads(found.read_text("utf-8"))["rows"]
+    return {(line["kernel"], line["size"]): line for line in lines}
+
+
+def with_base(line: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
+    """The line with the ratios of the base build, behind those of the other builds."""
+    known = "variants_vs_twin", "variants_vs_numpy"
+    merged = {}
+    for name in known:
+        builds = [(n, r) for n, r in line[name].items() if n in ("v4", "v3")]
+        rest = [(n, r) for n, r in line[name].items() if n not in ("v4", "v3")]
+        merged[name] = dict([*builds, ("base", base[name]["base"]), *rest])
+    return {**line, **merged, "seconds_beside_base": base["seconds"]}
+
+
 def copy_of(moved: int) -> Work:
     """NumPy's copy that reads half the bytes and writes the other half."""
     source = np.ones(max(1, moved // 2), np.uint8)
@@ -115,6 +147,8 @@ def contenders(case: Case, threads: int) -> dict[str, tuple[Work, Work]]:
     found: dict[str, tuple[Work, Work]] = {}
     available = _kernels.available_variants()
     for name in available:
+        if name == "base" != available[0]:
+            continue  # ``older_processor`` has it
         modules = variants.load(name)
         found[name] = (lambda m=modules: serve(m, 1), case.ours)
     if threads > 1:
@@ -248,10 +282,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"{platform.processor() or platform.machine()}, NumPy {np.__version__}", end="")
     print("" if torch is None else f", torch {torch.__version__}")
     rows: list[dict[str, Any]] = []
+    base = older_processor(options)
     for name in [options.only] if options.only else CASES:
         for size in sizes:
             case = CASES[name](SIZES[size])
-            rows.append(row(case, size, measure(case, threads, options.seconds)))
+            line = row(case, size, measure(case, threads, options.seconds))
+            beside = base.get((line["kernel"], size))
+            rows.append(line if beside is None else with_base(line, beside))
             if options.json is not None:  # a run takes minutes: what is known is kept
                 figures = {"bench": "kernels", "threads": threads, "rows": rows}
                 text = json.dumps(figures, indent=2, ensure_ascii=False) + "\n"

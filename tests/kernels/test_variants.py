@@ -118,30 +118,10 @@ def test_importing_leaves_subnormals_alone(name: str) -> None:
     assert run(code, RUDA_KERNELS=name).stdout.split() == ["True", "True"]
 
 
-@pytest.mark.parametrize(
-    ("name", "is_x86", "served"),
-    [("base", True, "numpy"), ("base", False, "base"), ("v3", True, "v3")],
-    ids=["base of x86", "base of others", "v3"],
-)
-def test_the_twin_serves_where_it_is_faster(
-    monkeypatch: pytest.MonkeyPatch, name: str, is_x86: bool, served: str
-) -> None:
-    monkeypatch.setattr(variants, "_IS_X86", is_x86)
-    monkeypatch.setattr(variants, "_module", lambda subject, build: (subject, build))
-    found = dict(variants.load(name).values())
-    slower = dict.fromkeys(variants._SSE2_LOSES, served)
-    assert {s: b for s, b in found.items() if b != name} == {
-        s: b for s, b in slower.items() if b != name
-    }
-    assert set(found) == set(variants.SUBJECTS)
-
-
 def test_every_variant_has_every_kernel() -> None:
     twins = variants.load("numpy")
     for name in available_variants()[:-1]:
         for subject, module in variants.load(name).items():
-            if module is twins[subject]:
-                continue
             kernels = [k for k in vars(module) if not k.startswith("_")]
             assert kernels, f"{subject}_{name} exports nothing"
             for kernel in kernels:

@@ -45,11 +45,6 @@ _TWINS = {
 }
 """Where the twins of a subject are, if not in ``_numpy``."""
 
-_SSE2_LOSES = ("cells",)
-"""Subjects whose twin serves in the base build for x86-64, by measurement: it has SSE2 alone, and
-NumPy chooses wider loops for exponentials when it runs. Steps of an LSTM took 1.6 times as long."""
-_IS_X86 = platform.machine().lower() in ("x86_64", "amd64")
-
 # Feature names of NumPy's run-time dispatch table. AVX512_SKX is F+CD+VL+BW+DQ, the whole of v4.
 _V3_FEATURES = ("AVX2", "FMA3", "F16C")
 _V4_FEATURES = (*_V3_FEATURES, "AVX512F", "AVX512CD", "AVX512_SKX")
@@ -125,9 +120,8 @@ def _but_for(name: str) -> str:
 
 
 def load(name: str) -> dict[str, ModuleType]:
-    """The kernel modules of one variant, by subject; the twin where that is faster."""
-    slower = _SSE2_LOSES if name == "base" and _IS_X86 else ()
-    return {s: _module(s, "numpy" if s in slower else name) for s in SUBJECTS}
+    """The kernel modules of one variant, by subject."""
+    return {s: _module(s, name) for s in SUBJECTS}
 
 
 def _module(subject: str, name: str) -> ModuleType:
