@@ -105,7 +105,7 @@ CASES: dict[str, Callable[[int], Case]] = {
 
 
 def older_processor(options: argparse.Namespace) -> dict[tuple[str, str], dict[str, Any]]:
-    """Lines of the base build beside NumPy without loops for newer processors; none if it serves."""
+    """Lines of the base build beside NumPy without newer processors' loops; none if it serves."""
     if _kernels.available_variants()[0] == "base" or "base" not in _kernels.available_variants():
         return {}
     newer = importlib.import_module("numpy._core._multiarray_umath").__cpu_dispatch__
