@@ -159,8 +159,8 @@ FIGURES: dict[str, tuple[Callable[..., Any], list[NDArray]]] = {
 }  # fmt: skip
 NO_ARRAYS = {"shuffle_order"}
 POLICY = {
-    "aside", "available_variants", "can_add", "describe", "one_blas_thread", "set_thread_count",
-    "shown_number", "stopped_by", "thread_count", "variant",
+    "aside", "available_variants", "can_add", "describe", "in_blocks", "one_blas_thread",
+    "set_thread_count", "shown_number", "stopped_by", "thread_count", "variant",
     "NarrowCounts", "Difference", "Moments",
 }  # fmt: skip
 

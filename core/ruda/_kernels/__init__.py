@@ -22,6 +22,7 @@ from ruda._kernels.activation import (
 )
 from ruda._kernels.batches import collate_images
 from ruda._kernels.blas import one_blas_thread
+from ruda._kernels.blocks import in_blocks
 from ruda._kernels.cells import gru_step, lstm_step
 from ruda._kernels.comparing import Difference, difference
 from ruda._kernels.convolution import unfold, winograd_planes, winograd_tiles
@@ -81,6 +82,7 @@ __all__ = [
     "gelu_tanh",
     "gru_step",
     "histogram",
+    "in_blocks",
     "largest_in_rows",
     "largest_places",
     "layer_norm",

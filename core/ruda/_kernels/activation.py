@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ruda._kernels.checks import Array, take_array, take_flat, take_out, take_pair, take_plain
+from ruda._kernels.checks import (
+    Array,
+    as_rows,
+    take_array,
+    take_flat,
+    take_out,
+    take_pair,
+    take_plain,
+    take_rows,
+    take_run,
+)
 from ruda._kernels.narrowing import F32
 from ruda._kernels.numbers import take_switch
 from ruda._kernels.threads import in_pieces, is_one_piece
@@ -65,7 +75,7 @@ def silu_times(values: Array, factors: Array, out: Array | None = None) -> Array
     source, along, target = take_flat(given), take_flat(other), take_flat(result)
 
     def piece(cut: slice) -> None:
-        first, second = take_plain(source[cut]), take_plain(along[cut])
+        first, second = take_plain(take_run(source, cut)), take_plain(take_run(along, cut))
         _activation.silu_times(first, second, target[cut], *line_scratch())
 
     in_pieces(piece, source.size, item_bytes=12)
@@ -109,7 +119,7 @@ def _of_each(
         return result
 
     def piece(cut: slice) -> None:
-        call(take_plain(source[cut]), target[cut], *line_scratch())
+        call(take_plain(take_run(source, cut)), target[cut], *line_scratch())
 
     in_pieces(piece, source.size, item_bytes=8)
     return result
@@ -126,11 +136,11 @@ def _with_bias(
         )
     result = take_out(out, given.shape, (F32,), given, line)
     if given.size:
-        source, bias_line = given.reshape(-1, width), take_plain(line)
+        source, bias_line = as_rows(given), take_plain(line)
         target = result.reshape(-1, width)
         in_pieces(
-            lambda cut: call(take_plain(source[cut]), bias_line, target[cut]),
-            source.shape[0],
+            lambda cut: call(take_plain(take_rows(source, cut)), bias_line, target[cut]),
+            target.shape[0],
             item_bytes=8 * width,
         )
     return result

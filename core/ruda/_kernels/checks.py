@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -43,8 +45,68 @@ def native(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def take_flat(values: Array) -> Array:
-    """The items in row-major order, 1-D: a view where the memory allows, else a copy."""
-    return values if values.ndim == 1 else values.reshape(-1)
+    """The items in row-major order, 1-D, where that is a view; else the array, for ``take_run``."""
+    return values if values.ndim == 1 or not _is_line(values) else values.reshape(-1)
+
+
+def _is_line(array: Array) -> bool:
+    """Whether the items lie at equal distances in row-major order, so that one axis is a view."""
+    if array.flags.c_contiguous or not array.size:
+        return True
+    longer = [(n, step) for n, step in zip(array.shape, array.strides, strict=True) if n > 1]
+    return all(outer == inner * count for (_, outer), (count, inner) in pairwise(longer))
+
+
+def take_run(source: Array, cut: slice) -> Array:
+    """Items ``cut.start`` to ``cut.stop`` of what ``take_flat`` gave, in row-major order, 1-D.
+
+    A view if the source has one axis, else a copy of these items alone: one of a whole transposed
+    or memory-mapped array could take as much memory as there is.
+    """
+    if source.ndim == 1:
+        return source[cut]
+    room = np.empty(cut.stop - cut.start, native(source.dtype))
+    _copy_run(source, cut.start, room)
+    return room
+
+
+def as_rows(values: Array) -> Array:
+    """(rows, width) of any array of rank ≥ 1 where that is a view; else it, for ``take_rows``."""
+    if values.ndim == 2 or not values.size or not _is_line(values[..., 0]):
+        return values
+    return values.reshape(-1, values.shape[-1])
+
+
+def take_rows(source: Array, cut: slice) -> Array:
+    """Rows ``cut.start`` to ``cut.stop`` of what ``as_rows`` gave: (rows, width).
+
+    A view if the source has two axes, else a copy of these rows alone, as of ``take_run``.
+    """
+    if source.ndim == 2:
+        return source[cut]
+    width = source.shape[-1]
+    return take_run(source, slice(cut.start * width, cut.stop * width)).reshape(-1, width)
+
+
+def _copy_run(source: Array, start: int, room: Array) -> None:
+    """Fill ``room`` with the items from ``start`` on: rest of a row, whole rows, a beginning."""
+    if source.ndim == 1:
+        room[...] = source[start : start + room.size]
+        return
+    inner = math.prod(source.shape[1:])
+    row, skipped = divmod(start, inner)
+    done = 0
+    if skipped:
+        done = min(inner - skipped, room.size)
+        _copy_run(source[row], skipped, room[:done])
+        row += 1
+    rows = (room.size - done) // inner
+    if rows:
+        whole = room[done : done + rows * inner]
+        whole.reshape(rows, *source.shape[1:])[...] = source[row : row + rows]
+        done += whole.size
+    if done < room.size:
+        _copy_run(source[row + rows], 0, room[done:])
 
 
 def is_plain(array: Array) -> bool:
@@ -109,8 +171,8 @@ def take_pair(
 ) -> tuple[Array, Array, Array, bool]:
     """Input, output, result of a kernel that makes one item of each: (source, target, result, fit).
 
-    ``source`` has the items of the input on one axis, in any layout; ``target`` is the memory of
-    the result on one axis. ``fit`` says that a kernel can take the source as it is.
+    ``source`` is the input for ``take_run``, on one axis where that is a view; ``target`` is the
+    memory of the result on one axis. ``fit`` says that a kernel can take the source as it is.
     Raises as ``take_array`` and ``take_out`` do.
     """
     # The usual case first, without a call: small arrays should not wait for the rest. The dtypes
@@ -131,7 +193,7 @@ def take_pair(
     fit = is_plain(given)
     if given.ndim == 1:
         return given, result, result, fit
-    return given.reshape(-1), result.reshape(-1), result, fit
+    return take_flat(given), result.reshape(-1), result, fit
 
 
 def _unfit(out: Array) -> LayoutError:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ruda._kernels.checks import Array, take_array, take_flat, take_plain
+from ruda._kernels.checks import Array, take_array, take_flat, take_plain, take_run
 from ruda._kernels.narrowing import F32
 from ruda._kernels.numbers import take_number, take_whole
 from ruda._kernels.threads import in_pieces
@@ -86,7 +86,7 @@ def difference(
     a, b = take_flat(first), take_flat(second)
 
     def piece(cut: slice) -> Difference:
-        x, y = take_plain(a[cut]), take_plain(b[cut])
+        x, y = take_plain(take_run(a, cut)), take_plain(take_run(b, cut))
         counts, sums = np.zeros(9, np.int64), np.zeros(6)
         _difference.difference_f32(
             x.view(np.int32),

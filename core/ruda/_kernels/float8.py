@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ruda._kernels.checks import Array, take_pair, take_plain
+from ruda._kernels.checks import Array, take_pair, take_plain, take_run
 from ruda._kernels.narrowing import F32, NarrowCounts, first_block, narrowed
 from ruda._kernels.threads import in_pieces, is_one_piece
 from ruda._kernels.variants import kernel
@@ -88,7 +88,7 @@ def _widen(
 
     def piece(cut: slice) -> None:
         part = target[cut]
-        codes = take_plain(source[cut]).view(U8)
+        codes = take_plain(take_run(source, cut)).view(U8)
         call(codes, table, part.view(_U32), part, first_block(part))
 
     in_pieces(piece, source.size, 5, monitor)

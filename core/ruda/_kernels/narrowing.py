@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ruda._kernels.checks import Array, take_pair, take_plain
+from ruda._kernels.checks import Array, take_pair, take_plain, take_run
 from ruda._kernels.threads import in_pieces, is_one_piece
 from ruda._kernels.variants import kernel
 from ruda.progress import SILENT, Monitor
@@ -95,7 +95,7 @@ def widen_f16(words: Array, out: Array | None = None, *, monitor: Monitor = SILE
 
     def piece(cut: slice) -> None:
         part = target[cut]
-        words = take_plain(source[cut]).view(U16)
+        words = take_plain(take_run(source, cut)).view(U16)
         _half.widen_f16(words, part.view(_U32), part, first_block(part))
 
     in_pieces(piece, source.size, 6, monitor)
@@ -116,7 +116,7 @@ def widen_bf16(words: Array, out: Array | None = None, *, monitor: Monitor = SIL
 
     def piece(cut: slice) -> None:
         part = target[cut]
-        _half.widen_bf16(take_plain(source[cut]).view(U16), part, first_block(part))
+        _half.widen_bf16(take_plain(take_run(source, cut)).view(U16), part, first_block(part))
 
     in_pieces(piece, source.size, 6, monitor)
     return result
@@ -166,7 +166,7 @@ def narrowed(
         return result, _counts(narrow(source, target))
 
     def piece(cut: slice) -> tuple[int, int, int]:
-        return narrow(take_plain(source[cut]), target[cut])
+        return narrow(take_plain(take_run(source, cut)), target[cut])
 
     losses = in_pieces(piece, source.size, 4 + words.itemsize, monitor)
     return result, NarrowCounts(*(sum(each) for each in zip(*losses, strict=True)))

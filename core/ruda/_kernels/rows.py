@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ruda._kernels.checks import Array, take_array, take_out, take_plain
+from ruda._kernels.checks import Array, as_rows, take_array, take_out, take_plain, take_rows
 from ruda._kernels.narrowing import F32
 from ruda._kernels.numbers import take_number, take_single
 from ruda._kernels.threads import in_pieces
@@ -53,13 +53,13 @@ def _soft(call: Any, values: Array, scale: float, mask: Array | None, out: Array
     factor = take_single(scale, "scale")
     hidden, places = _take_mask(mask, given)
     result = take_out(out, given.shape, _JUST_F32, given, hidden)
-    source = _as_rows(given)
-    target = result.reshape(source.shape)
+    source = as_rows(given)
+    target = as_rows(result)
 
     def piece(cut: slice) -> None:
         part, where = target[cut], places[cut] if places.size else places
         call(
-            take_plain(source[cut]),
+            take_plain(take_rows(source, cut)),
             hidden,
             where,
             factor,
@@ -68,7 +68,7 @@ def _soft(call: Any, values: Array, scale: float, mask: Array | None, out: Array
             *line_scratch(),
         )
 
-    _by_rows(piece, source, 8)
+    _by_rows(piece, target, 8)
     return result
 
 
@@ -110,13 +110,13 @@ def layer_norm(
     given = _take_rows(values, "values")
     weight, shift = _take_line(gamma, "gamma", given, 1), _take_line(beta, "beta", given, 0)
     result = take_out(out, given.shape, _JUST_F32, given, weight, shift)
-    source, small = _as_rows(given), take_number(epsilon, "epsilon")
-    target = result.reshape(source.shape)
+    source, small = as_rows(given), take_number(epsilon, "epsilon")
+    target = as_rows(result)
 
     def piece(cut: slice) -> None:
-        _rows.layer_norm(take_plain(source[cut]), weight, shift, small, target[cut])
+        _rows.layer_norm(take_plain(take_rows(source, cut)), weight, shift, small, target[cut])
 
-    _by_rows(piece, source, 8)
+    _by_rows(piece, target, 8)
     return result
 
 
@@ -144,15 +144,15 @@ def add_layer_norm(
     result = take_out(out, given.shape, _JUST_F32, given, second, weight, shift)
     if np.may_share_memory(total, result):
         raise LayoutError("out shares memory with added; pass a separate array")
-    left, right = _as_rows(given), _as_rows(second)
+    left, right = as_rows(given), as_rows(second)
     small = take_number(epsilon, "epsilon")
-    sums, target = total.reshape(left.shape), result.reshape(left.shape)
+    sums, target = as_rows(total), as_rows(result)
 
     def piece(cut: slice) -> None:
-        first, last = take_plain(left[cut]), take_plain(right[cut])
+        first, last = take_plain(take_rows(left, cut)), take_plain(take_rows(right, cut))
         _rows.add_layer_norm(first, last, weight, shift, small, sums[cut], target[cut])
 
-    _by_rows(piece, left, 16)
+    _by_rows(piece, target, 16)
     return result, total
 
 
@@ -171,13 +171,13 @@ def rms_norm(
     given = _take_rows(values, "values")
     weight = _take_line(gamma, "gamma", given, 1)
     result = take_out(out, given.shape, _JUST_F32, given, weight)
-    source, small = _as_rows(given), take_number(epsilon, "epsilon")
-    target = result.reshape(source.shape)
+    source, small = as_rows(given), take_number(epsilon, "epsilon")
+    target = as_rows(result)
 
     def piece(cut: slice) -> None:
-        _rows.rms_norm(take_plain(source[cut]), weight, small, target[cut])
+        _rows.rms_norm(take_plain(take_rows(source, cut)), weight, small, target[cut])
 
-    _by_rows(piece, source, 8)
+    _by_rows(piece, target, 8)
     return result
 
 
@@ -205,12 +205,6 @@ def _constant(width: int, value: int) -> Array:
     return line
 
 
-def _as_rows(given: Array) -> Array:
-    """(rows, width): a view where the memory allows."""
-    width = given.shape[-1]
-    return given.reshape(given.size // width if width else 0, width)
-
-
-def _by_rows(piece: Any, source: Array, item_bytes: int) -> None:
-    if source.size:
-        in_pieces(piece, source.shape[0], item_bytes=item_bytes * source.shape[1])
+def _by_rows(piece: Any, target: Array, item_bytes: int) -> None:
+    if target.size:
+        in_pieces(piece, target.shape[0], item_bytes=item_bytes * target.shape[1])

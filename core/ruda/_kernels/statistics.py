@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import ml_dtypes
 import numpy as np
 
-from ruda._kernels.checks import Array, native, take_array, take_flat, take_plain
+from ruda._kernels.checks import Array, native, take_array, take_flat, take_plain, take_run
 from ruda._kernels.narrowing import BF16, F16, F32, widen_bf16, widen_f16
 from ruda._kernels.numbers import take_number, take_whole
 from ruda._kernels.threads import in_pieces
@@ -87,12 +87,16 @@ def moments(values: Array) -> Moments:
     if kind in (F32, F64):
         whole = _of_f32 if kind == F32 else _of_f64
         parts = in_pieces(
-            lambda cut: whole(take_plain(source[cut])), source.size, item_bytes=kind.itemsize
+            lambda cut: whole(take_plain(take_run(source, cut))),
+            source.size,
+            item_bytes=kind.itemsize,
         )
     else:
         # Each item is written and read again as a float.
         parts = in_pieces(
-            lambda cut: _in_blocks(source[cut]), source.size, item_bytes=given.dtype.itemsize + 8
+            lambda cut: _in_blocks(take_run(source, cut)),
+            source.size,
+            item_bytes=given.dtype.itemsize + 8,
         )
     return sum(parts[1:], parts[0]) if parts else Moments()
 
@@ -118,7 +122,7 @@ def histogram(values: Array, low: float, high: float, bins: int) -> Array:
         # Four tables with a column more: what the kernel asks for, summed at the end.
         tables = np.zeros((4, bins + 1), np.int64)
         places, room = place_scratch(), block_scratch()
-        for block in _blocks(source[cut]):
+        for block in _blocks(take_run(source, cut)):
             _count_block(block, low, high, room, places, tables)
         return tables
 

@@ -158,13 +158,16 @@ def test_counts_add_up():
 
 
 @pytest.mark.parametrize(
-    ("source", "cut", "size"),
+    ("source", "target", "size"),
     [
-        pytest.param(F32, "ruda._kernels.threads.PIECE_BYTES", 24, id="by a kernel"),
-        pytest.param(DType.F64, "ruda.tensor.casting.BLOCK_ELEMENTS", 4, id="by NumPy"),
+        pytest.param(F32, F16, 24, id="by a kernel"),
+        pytest.param(F64, F16, 40, id="in blocks"),
+        pytest.param(BF16, F16, 16, id="by two kernels"),
+        pytest.param(BF16, F32, 24, id="with subnormals"),
+        pytest.param(F32, DType.I8, 20, id="to integers"),
     ],
 )
-def test_stops_between_pieces(source, cut, size, monkeypatch):
+def test_stops_between_pieces(source, target, size, monkeypatch):
     class Stop:
         seen = 0
 
@@ -175,11 +178,11 @@ def test_stops_between_pieces(source, cut, size, monkeypatch):
             if self.seen:
                 raise Cancelled("stopped")
 
-    monkeypatch.setattr(cut, size)
+    monkeypatch.setattr("ruda._kernels.threads.PIECE_BYTES", size)
     monkeypatch.setattr("ruda._kernels.threads._count", 1)
     monitor = Stop()
     with pytest.raises(Cancelled, match="stopped"):
-        cast(np.ones(10, source.numpy), source, F16, monitor=monitor)
+        cast(np.ones(10, source.numpy), source, target, monitor=monitor)
     assert monitor.seen == 4
 
 
