@@ -44,7 +44,9 @@ def quantize_int8(values: Array, scales: Array, out: Array | None = None) -> tup
 
     float32 (rows, width), scales (rows) → int8 (rows, width). The quotient is rounded to float32
     and then to even, exactly as ``numpy.rint`` does; NaN becomes 0. A row may be a channel or, of
-    reshaped values, a block. Raises DTypeError, ShapeError, LayoutError.
+    reshaped values, a block. What lies beyond ±127 is clamped and not counted. Scales are taken as
+    they are: who makes them sees to it that they are finite and above 0, else quotients are 0 or
+    ±127. Raises DTypeError, ShapeError, LayoutError.
     """
     given = _take_matrix(values, "values", F32)
     factors = _take_scales(scales, given)

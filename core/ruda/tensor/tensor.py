@@ -198,7 +198,11 @@ class Tensor(
         return self
 
     def numpy(self) -> Array:
-        """A read-only view; bf16 and fp8 come as ml_dtypes arrays."""
+        """A read-only view; bf16 and fp8 come as ml_dtypes arrays.
+
+        NumPy lets the array behind a view (``base``) be written if that is writable itself: such
+        writing would change this tensor and all that share its memory.
+        """
         view = self._array.view()
         view.flags.writeable = False
         return view

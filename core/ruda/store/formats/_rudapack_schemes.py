@@ -100,7 +100,7 @@ def scheme_of(spelled: Mapping[str, Any]) -> BurnScheme:
     if store == NATIVE_PAIRS and (value != "E2M1" or axis):
         raise _refused(spelled, "only fp4 along the last axis is packed natively")
     if store == WORDS and value not in INTEGERS:
-        raise _refused(spelled, "no writer packs floats into words, so their order is not known")
+        raise _refused(spelled, "floats packed into words are not read, only integers are")
     if store == NATIVE and _BITS[value] < 8 and (value == "E2M1" or not is_new):
         raise _refused(spelled, "no writer stores numbers below 8 bits one by one")
     if axis and not is_new:
