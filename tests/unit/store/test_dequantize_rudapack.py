@@ -307,7 +307,7 @@ REFUSED = [
         new(store={"PackedU32": 2}, tensor="F32"), (4, 4), WORDS4, "no axis 2 before the last",
         id="no such axis",
     ),
-    pytest.param(old("E4M3"), (4,), WORDS4, "packs floats into words", id="fp8 in words"),
+    pytest.param(old("E4M3"), (4,), WORDS4, "floats packed into words", id="fp8 in words"),
     pytest.param(old("Q4S", store="Native"), (4,), WORDS4, "one by one", id="4 bits alone"),
     pytest.param(
         old("Q4S", store={"PackedNative": 0}), (4,), WORDS4, "only fp4 along the last axis",
