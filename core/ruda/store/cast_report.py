@@ -28,7 +28,7 @@ from ruda.store.recipe import Recipe
 from ruda.store.snapshot import ArraySource, TensorSnapshot
 from ruda.store.targets import Target
 from ruda.store.writer import SaveResult
-from ruda.tensor import CastCounts, DType, cast
+from ruda.tensor import CastCounts, DType, Tensor, cast, is_computable
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class CastErrors:
             x, y = _wide(before), _wide(after)
             sane = np.isfinite(x) & np.isfinite(y)
             error = np.where(sane, np.abs(x - y), 0.0)
-            same = (x == y) | (np.isnan(x) & np.isnan(y))
+            same = _equal(before, after, x, y)
             return cls(
                 numel=before.size,
                 exact=int(np.count_nonzero(same)),
@@ -90,6 +90,16 @@ class CastErrors:
                 value_squares=float(np.square(np.where(sane, np.abs(x), 0.0)).sum()),
                 whole=int(np.count_nonzero(x == np.rint(x))),
             )
+
+
+def _equal(before: Array, after: Array, x: Array, y: Array) -> Array:
+    """Where both are one number or both NaN; ``x`` and ``y`` are they in float64."""
+    kinds = [DType.from_numpy(side.dtype) for side in (before, after)]
+    if {DType.I64, DType.U64} & set(kinds) and all(map(is_computable, kinds)):
+        # float64 has not all of these integers; tensors compare them exactly.
+        return Tensor(before).equal(Tensor(after)).numpy()
+    same: Array = (x == y) | (np.isnan(x) & np.isnan(y))
+    return same
 
 
 def _wide(values: Array) -> Array:

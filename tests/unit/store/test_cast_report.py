@@ -20,6 +20,7 @@ from ruda.store import (
     open_store,
     save,
 )
+from ruda.store.cast_report import CastErrors
 from ruda.tensor import DType
 
 
@@ -192,3 +193,12 @@ def test_bytes_before_are_those_of_the_file(tmp_path):
     # 32 of int8, and a scale in f32 for each of four channels.
     assert (half.before, half.after, half.bytes_before, half.bytes_after) == ("i8", "f16", 48, 64)
     assert (full.before, full.after, full.bytes_before, full.bytes_after) == ("i8", "f32", 48, 128)
+
+
+@pytest.mark.parametrize("narrower", ["f8", "f4", "f2"])
+@pytest.mark.parametrize("whole", ["i8", "u8"])
+def test_integers_beyond_the_floats_are_not_called_exact(whole: str, narrower: str) -> None:
+    values = np.array([2**53 + 1, 5], whole)
+    with np.errstate(over="ignore"):
+        found = CastErrors.of(values, values.astype(narrower))
+    assert (found.exact, found.rounds_whole) == (1, True)
