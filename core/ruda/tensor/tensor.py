@@ -144,12 +144,21 @@ class Tensor(
 
     @staticmethod
     def cat(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
-        """Join along an existing axis; dtypes promote. A copy."""
+        """Join along an existing axis: (a, c) and (b, c) on 0 → (a + b, c); dtypes promote. A copy.
+
+        Raises ShapeError for no tensors and where another axis differs, IndexRangeError for an axis
+        outside the rank, as of scalars; DTypeError for what is no tensor, for fp8, and for u64 with
+        a signed integer.
+        """
         return _wrap(shaping.concatenate(_arrays("cat", tensors), axis))
 
     @staticmethod
     def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
-        """Join tensors of one shape along a new axis; dtypes promote. A copy."""
+        """Join tensors of one shape along a new axis: n × (a, b) on 0 → (n, a, b); a copy.
+
+        Dtypes promote. Raises ShapeError for no tensors and for one of another shape;
+        IndexRangeError and DTypeError as ``cat``.
+        """
         return _wrap(shaping.stack(_arrays("stack", tensors), axis))
 
     @property

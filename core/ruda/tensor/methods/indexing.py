@@ -25,7 +25,8 @@ class Indexing(Held):
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Self:
         """A view for integers, slices, ``...`` and None; a copy for masks and integer tensors.
 
-        Raises IndexRangeError outside the shape.
+        Raises IndexRangeError outside the shape and for more parts than axes, DTypeError for a part
+        that is none of these, lists and tensors of floats among them.
         """
         return self._new(indexing.pick(self._array, _parts(index)))
 
@@ -56,13 +57,21 @@ class Indexing(Held):
         return self.slice_assign(index, value)
 
     def slice_dim(self, axis: int, start: int | None, stop: int | None, step: int = 1) -> Self:
-        """``start:stop:step`` of one axis; a view."""
+        """``start:stop:step`` of one axis, as Python counts; a view.
+
+        Raises IndexRangeError for an axis outside the rank and a step of 0, DTypeError for what is
+        no whole number.
+        """
         place = normalise_axis("slice_dim", self._array, axis)
         parts = (slice(None),) * place + (slice(start, stop, step),)
         return self._new(indexing.pick(self._array, parts))
 
     def select(self, axis: int, indices: Self) -> Self:
-        """Slices of an axis in the order of an index vector; a copy."""
+        """Slices of an axis in the order of an index vector: (a, b), axis 0, (n,) → (n, b); a copy.
+
+        Negative indices count from the back. Raises ShapeError for what is no vector,
+        IndexRangeError outside the axis or the rank, DTypeError for indices that are no integers.
+        """
         places = tensor_array("select", indices)
         if places.ndim != 1:
             raise ShapeError(f"select: shape {list(places.shape)} is not an index vector")
@@ -81,11 +90,21 @@ class Indexing(Held):
         return self._new(indexing.added(self._array, places, new, place))
 
     def take(self, indices: Self, axis: int | None = None) -> Self:
-        """Slices of an axis, a copy; the shape of the indices takes the place of the axis."""
+        """Slices of an axis, a copy; the shape of the indices takes the place of the axis.
+
+        (a, b), axis 0, indices (n, m) → (n, m, b). Without an axis the tensor is a vector, else
+        ShapeError. Raises IndexRangeError outside the axis or the rank, DTypeError for indices that
+        are no integers.
+        """
         return self._new(indexing.take(self._array, tensor_array("take", indices), axis))
 
     def gather(self, axis: int, indices: Self) -> Self:
-        """For each place of ``indices`` the element that it names on this axis; a copy."""
+        """For each place of ``indices`` the element that it names on this axis; a copy.
+
+        The result has their shape: of the same rank, on other axes not longer than the tensor.
+        Raises ShapeError where that is not so, IndexRangeError outside the axis or the rank,
+        DTypeError for indices that are no integers.
+        """
         return self._new(indexing.gather(self._array, tensor_array("gather", indices), axis))
 
     def scatter(self, axis: int, indices: Self, values: Self, *, update: str = "add") -> Self:
@@ -132,7 +151,11 @@ class Indexing(Held):
         return self._new(indexing.one_hot_filled(self._array, classes, on, off, axis))
 
     def mask_where(self, mask: Self, values: Self | Number) -> Self:
-        """``values`` where the bool mask is True, this tensor elsewhere; all broadcast. A copy."""
+        """``values`` where the bool mask is True, this tensor elsewhere; all broadcast. A copy.
+
+        Dtypes promote. Raises DTypeError for a mask of another dtype and a number that does not
+        fit, ShapeError where shapes do not broadcast.
+        """
         return self._new(
             elementwise.select(
                 tensor_array("mask_where", mask), operand("mask_where", values), self._array
@@ -140,19 +163,29 @@ class Indexing(Held):
         )
 
     def mask_fill(self, mask: Self, value: Number) -> Self:
-        """This number where the bool mask is True, this tensor elsewhere; a copy."""
+        """This number where the bool mask is True, this tensor elsewhere; a copy.
+
+        An integer tensor with a float gives f32. Errors as in ``mask_where``.
+        """
         return self.mask_where(mask, value)
 
     def mask_select(self, mask: Self) -> Self:
-        """The elements where the bool mask, which broadcasts, is True, as a vector; a copy."""
+        """The elements where the bool mask is True, as a vector (found,); a copy.
+
+        Both broadcast. Raises DTypeError for a mask of another dtype, ShapeError where they do not
+        broadcast.
+        """
         return self._new(indexing.masked(self._array, tensor_array("mask_select", mask)))
 
     def nonzero(self) -> list[Self]:
-        """For each axis the i64 indices of the values other than 0."""
+        """For each axis the i64 indices (found,) of the values other than 0.
+
+        Raises ShapeError for a scalar.
+        """
         return [self._new(one) for one in indexing.nonzero(self._array)]
 
     def argwhere(self) -> Self:
-        """Places of the values other than 0: [found, axes] as i64."""
+        """Places of the values other than 0: (found, axes) as i64. Takes every dtype."""
         return self._new(np.argwhere(self._array != 0).astype(np.int64))
 
 
