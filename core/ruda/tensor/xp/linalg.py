@@ -81,7 +81,7 @@ class SVDResult(NamedTuple):
 
 
 def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """Matrix product on the last two axes; batch axes broadcast."""
+    """Matrix product on the last two axes; batch axes broadcast. Integers wrap around."""
     return wrap(linear.matmul(array("matmul", x1), array("matmul", x2)))
 
 
@@ -93,22 +93,22 @@ def matrix_transpose(x: Tensor, /) -> Tensor:
 def tensordot(
     x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Tensor:
-    """Sum of products over pairs of axes."""
+    """Sum of products over pairs of axes. Integers wrap around in their dtype."""
     return wrap(linear.tensordot(array("tensordot", x1), array("tensordot", x2), axes))
 
 
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """Σ conj(x1)·x2 along an axis that both have."""
+    """Σ conj(x1)·x2 along an axis that both have. Integers wrap around in their dtype."""
     return wrap(linear.vecdot(array("vecdot", x1), array("vecdot", x2), axis))
 
 
 def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """All products of two vectors: (n,) and (m,) → (n, m)."""
+    """All products of two vectors: (n,) and (m,) → (n, m). Integers wrap around."""
     return wrap(linear.outer(array("outer", x1), array("outer", x2)))
 
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
-    """Cross product of vectors of three along an axis."""
+    """Cross product of vectors of three along an axis. Integers wrap around."""
     return wrap(linear.cross(array("cross", x1), array("cross", x2), axis))
 
 
