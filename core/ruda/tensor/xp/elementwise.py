@@ -9,7 +9,7 @@ from ruda.tensor.xp._given import array, either, wrap
 
 
 def abs(x: Tensor, /) -> Tensor:
-    """Magnitude; of complex numbers a float."""
+    """Magnitude; of complex numbers a float. That of the least integer wraps around to itself."""
     return wrap(elementwise.absolute(array("abs", x)))
 
 
