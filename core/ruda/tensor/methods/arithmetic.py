@@ -128,7 +128,7 @@ class Elementwise(Held):
     __slots__ = ()
 
     def abs(self) -> Self:
-        """Magnitude; of complex numbers a float. That of the least integer wraps around to itself."""
+        """Magnitude; of complex numbers a float. That of the least integer wraps to itself."""
         return self._new(elementwise.absolute(self._array))
 
     def sign(self) -> Self:
